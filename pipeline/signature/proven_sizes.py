@@ -16,6 +16,7 @@ import torch
 from ...ops.graph.graph import BodyCall, Graph, Guard, Operator, Value
 from ...ops.graph.traverse import leaves, walk
 from ...ops.graph.types import TensorType
+from ...ops.lowering.patches.silence import Silence
 from ...ops.runtime.plan import Plan
 from ..recheck.sizes import results
 
@@ -35,7 +36,7 @@ def prove_sizes(graph: Graph, leaves_of_example: Sequence[Any]) -> None:
     free = any(isinstance(v.type, TensorType) and any(isinstance(s, str) for s in v.type.shape) for v in graph.inputs)
     if not (unknown and free and _runs_without_data(graph)):
         return
-    with suppress(Exception):  # what needs data, or an operator that knows nothing of symbols: sizes stay unknown
+    with suppress(Exception), Silence():  # what needs data, or an operator that knows nothing of symbols: sizes stay unknown
         run = _SymbolicRun(graph, leaves_of_example)
         for value, found in results(graph.output, run.result):
             kind = value.type

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 import torch
 
@@ -51,3 +54,12 @@ def test_the_letters_hold_for_other_sizes() -> None:
     mod = tracepack.trace(pooled, Y, torch.tensor([3, 5]))
     assert [field.shape for field in mod.outputs] == [("N", "K")]
     assert mod(torch.rand(3, 7, 9), torch.tensor([7, 1, 2])).shape == (3, 9)
+
+
+def test_what_torch_logs_of_such_a_run_stays_unseen() -> None:
+    code = """
+import torch, tracepack
+tracepack.trace(lambda x: (x.clone().addcmul_(x, x[:1]), x.reshape(-1, 1)), torch.rand(6, 2))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
