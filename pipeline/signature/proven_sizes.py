@@ -36,7 +36,8 @@ def prove_sizes(graph: Graph, leaves_of_example: Sequence[Any]) -> None:
     free = any(isinstance(v.type, TensorType) and any(isinstance(s, str) for s in v.type.shape) for v in graph.inputs)
     if not (unknown and free and _runs_without_data(graph)):
         return
-    with suppress(Exception), Silence():  # what needs data, or an operator that knows nothing of symbols: sizes stay unknown
+    # Where it needs data, or an operator knows nothing of symbols, sizes stay unknown.
+    with suppress(Exception), Silence():
         run = _SymbolicRun(graph, leaves_of_example)
         for value, found in results(graph.output, run.result):
             kind = value.type

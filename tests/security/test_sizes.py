@@ -137,7 +137,9 @@ def test_a_kernel_is_within_the_budget():
     assert tracepack.load(file.getvalue(), budget={"seconds": 60, "bytes": 1 << 20})(X).shape == (3,)
     with pytest.raises(tracepack.BudgetError, match="the run takes more memory than its budget"):
         tracepack.load(file.getvalue(), budget={"bytes": 4})(X)
-    with pytest.raises(tracepack.BudgetError, match=r"the kernel f takes longer than the budget; got 100000000000 steps"):
+    with pytest.raises(
+        tracepack.BudgetError, match="the kernel f takes longer than the budget; got 100000000000 steps"
+    ):
         tracepack.load(file.getvalue(), budget={"seconds": 5})(torch.ones(1_000_000))  # the plan takes of it, too
 
 
