@@ -98,9 +98,7 @@ def describe(given: Sequence[Given], free: bool = False) -> tuple[Examples, list
                 where=f"input {where!r}",
                 got=f"{type(value).__module__}.{type(value).__qualname__}",
                 expected="tensors, arrays, numbers, strings, and tuples, lists and dicts of them",
-                fix="Pass what it holds, and make it of that in the function."
-                if is_held(value)
-                else _fix(value, where),
+                fix=_fix(value, where),
             )
         if isinstance(value, np.ndarray):
             arrays.add(len(leaves))

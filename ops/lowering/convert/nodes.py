@@ -38,9 +38,9 @@ _ARITHMETIC: dict[Any, str] = {
     round: "round",
     operator.truediv: "truediv",
 }
-# torch's operators that read a size -> ours.
 _COMPOSED = ("aten.where.default", "aten.repeat_interleave.self_Tensor", "aten.argwhere.default")
 """Operators whose sizes data decides, and which lack torch's tag for that, being composed of others."""
+# torch's operators that read a size -> ours.
 _READS = {
     "aten.sym_size.int": "size",
     "aten.sym_stride.int": "stride",

@@ -236,7 +236,7 @@ def _jump(this: Any, index: int, instructions: Sequence[Any], rounds: Comprehens
         wanted = applied(conditional(falls, rounds.heads[id(after.target)]))
     elif (after if falls else this.target).opname == "LOAD_ASSERTION_ERROR":
         wanted = applied(ASSERTED)
-    elif falls is False and after.opname == "LOAD_ASSERTION_ERROR":
+    elif not falls and after.opname == "LOAD_ASSERTION_ERROR":
         wanted = applied(REFUTED)
     elif error := raised_by(instructions, index + 1):
         wanted = applied(raising(error, not falls))
