@@ -25,6 +25,7 @@ from .checks.finite_checks import floating_inputs
 from .checks.index_checks import all_within, checked, index_checks
 from .engine import BF16, TORCHAO, Declined, Engine, Task, cause, described, file_of
 from .region import Region
+from .size_boxes import BOXES
 
 PACKAGE = "model.pt2"
 
@@ -45,6 +46,7 @@ class Inductor(Engine):
         """
         from ..lowering.patches.fx_patcher import FxPatcher
         from .exporting.onnx_export import exported
+        from .exporting.proven_boxes import proven_boxes
         from .exporting.torchao_quantized import quantized_program
 
         program = quantized_program(task) if task.way == TORCHAO else exported(task)
@@ -63,7 +65,9 @@ class Inductor(Engine):
                 )
             except Exception as error:
                 raise Declined(f"torch cannot compile it: {cause(error)}") from error
-            return Artefact(self.name, self.version(), described(task), {PACKAGE: Path(path).read_bytes()}, {})
+            boxes = [each.described() for each in proven_boxes(program, task.examples, task.given)]
+            description = {**described(task), BOXES: boxes}
+            return Artefact(self.name, self.version(), description, {PACKAGE: Path(path).read_bytes()}, {})
 
     def open(self, artefact: Artefact, region: Region, device: Device) -> Callable[..., Sequence[torch.Tensor]]:
         """The compiled code, which runs with torch's threads.

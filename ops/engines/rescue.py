@@ -6,7 +6,8 @@ or an index beyond a table, and the user meets the line of his own code.
 
 What an engine was made from may have taken one side of a branch on a size, and no compiler says all that it fixed. So
 the first call with new sizes runs the nodes besides; where the engine's answer differs, theirs is given, and these
-sizes stay with them. Sizes for which a search has done that are part of the artefact.
+sizes stay with them. Sizes for which a search has done that are part of the artefact, and where the exporter proved
+that it decided the same for all sizes between those, the engine answers alone there.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from .memory.file_pages import release
 from .memory.huge_pages import NewMemory
 from .region import Region
 from .rest import state
+from .size_boxes import BOXES, SizeBoxes
 
 MOST_SIZES = 4096  # that are remembered
 
@@ -114,7 +116,9 @@ class Engaged:
         self._open: Callable[..., Sequence[torch.Tensor]] | None = None
         self._memory: NewMemory | None = None
         self.warned = False
-        self._agrees: dict[Sizes, bool] = dict.fromkeys(_compared_sizes(artefact, engine), True)
+        self._alike = set(_compared_sizes(artefact, engine))  # at these sizes
+        self._agrees = dict.fromkeys(self._alike, True)  # and where that follows
+        self._boxes = SizeBoxes.read_all(artefact.description.get(BOXES))
         self._within = _within(region, tolerance)
         forgets_in_forks(self)
 
@@ -180,7 +184,7 @@ class Engaged:
                     known = True
                 elif known is False:
                     return self.reference(*values)
-            if not known:
+            if not known and not self._is_between(values):
                 return self._compared(values)
             try:
                 return (self._open or self.open())(*values)
@@ -190,6 +194,19 @@ class Engaged:
                 return found
 
         return self.reference if _is_empty(self.region) else call
+
+    def _is_between(self, values: Sequence[torch.Tensor]) -> bool:
+        """Whether the engine is right at new sizes because it is at those around them, which is noted."""
+        sizes = tuple([value.shape for value in values])
+        if self.region.guarded is not None or not any(boxes.hold(sizes, self._alike) for boxes in self._boxes):
+            return False
+        self._note(sizes, True)
+        return True
+
+    def _note(self, sizes: Sizes, agrees: bool) -> None:
+        if len(self._agrees) >= MOST_SIZES:
+            self._agrees.clear()
+        self._agrees[sizes] = agrees
 
     def _say(self, values: Sequence[Any], error: Exception) -> None:
         """Warns that the flat function answers for the engine."""
@@ -221,17 +238,18 @@ class Engaged:
         """Whether the answer of the engine is like that of the nodes, which is noted; None where that says nothing."""
         if _has_nan(wanted):
             return None  # runtimes differ in what they make of a NaN
-        if len(self._agrees) >= MOST_SIZES:
-            self._agrees.clear()
         agrees = all(_alike(theirs, mine, self._within) for mine, theirs in zip(found, wanted, strict=True))
         if agrees and not any(map(_tells, wanted)):
             return None
-        self._agrees[tuple(value.shape for value in values)] = agrees
+        sizes = tuple(value.shape for value in values)
+        self._note(sizes, agrees)
+        if agrees and len(self._alike) < MOST_SIZES:
+            self._alike.add(sizes)
         return agrees
 
     def described(self) -> Artefact:
         """The artefact with the sizes at which the engine agrees."""
-        sizes = [list(map(list, sizes)) for sizes, agrees in self._agrees.items() if agrees]
+        sizes = [list(map(list, sizes)) for sizes in sorted(self._alike)]
         return replace(self.artefact, description={**self.artefact.description, SIZES: sizes})
 
     def _warn(self, what: str, values: Sequence[torch.Tensor], then: str) -> None:

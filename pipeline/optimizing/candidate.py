@@ -35,6 +35,7 @@ class Observed:
         inputs: the inputs, those of the user's examples first.
         answers: what the flat function gives for each of them.
         given: how many of them are of the user's examples.
+        corners: how many of them, the last ones, are at corners of sizes, where an engine need not answer.
         fault: why no engine may run it; empty where one may.
     """
 
@@ -43,6 +44,7 @@ class Observed:
     inputs: Sequence[Sequence[torch.Tensor]]
     answers: Sequence[Sequence[torch.Tensor]]
     given: int
+    corners: int
     fault: str
 
     @cached_property
@@ -78,12 +80,13 @@ def observe(stage: Bench, region: Region) -> Observed:
         return reference(*values)
 
     runner = stage.runner({region.key(stage.program.graph): _call(region, spy)})
-    given = 0
-    for case in stage.cases:
+    given = inner = 0
+    for number, case in enumerate((*stage.cases, *stage.corners)):
         if runner.stateful:
             runner.state().reset()
         runner.run(case.feed(stage.program))
         given = len(kept) if case.given else given
+        inner = len(kept) if number < len(stage.cases) else inner
     answers: list[Sequence[torch.Tensor]] = []
     fault = SEVERAL if stage.device is None else "" if kept else "it does not run on the examples"
     for values in kept:
@@ -92,7 +95,7 @@ def observe(stage: Bench, region: Region) -> Observed:
         drawn = torch.get_rng_state()
         answers.append(reference(*values))
         fault = _fault(region, drawn, values, answers[-1])
-    return Observed(region, reference, kept, answers, given, fault)
+    return Observed(region, reference, kept, answers, given, len(kept) - inner, fault)
 
 
 def _call(region: Region, function: Callable[..., Any]) -> EngineCall:
@@ -157,11 +160,8 @@ def try_engine(stage: Bench, seen: Observed, engine: Engine, seconds: float, way
         allowed = (stage.lower if lowers(way) else stage.terms).engines
         engaged = Engaged(engine, artefact, seen.region, seen.reference, allowed)
         run = engaged.open()
-        full = [
-            (values, wanted)
-            for values, wanted in zip(seen.inputs, seen.answers, strict=True)
-            if all(value.numel() for value in values)
-        ]
+        inner = len(seen.inputs) - seen.corners
+        full = _full(seen.inputs[:inner], seen.answers)
         given = [values for values in seen.inputs[: seen.given] if all(value.numel() for value in values)]
         fault, answered = _unlike(run, engaged, full[: len(given)])
         if fault:
@@ -179,7 +179,19 @@ def try_engine(stage: Bench, seen: Observed, engine: Engine, seconds: float, way
     if fault:
         return fault
     differences = stage.verdict([engaged])
-    return differences.fault or Match(engaged, before, after, differences)
+    if differences.fault:
+        return differences.fault
+    if not lowers(way):  # which is held to the examples alone
+        for case in _full(seen.inputs[inner:], seen.answers[inner:]):
+            _unlike(run, engaged, [case])
+    return Match(engaged, before, after, differences)
+
+
+def _full(
+    inputs: Sequence[Sequence[torch.Tensor]], answers: Sequence[Sequence[torch.Tensor]]
+) -> list[tuple[Sequence[torch.Tensor], Sequence[torch.Tensor]]]:
+    """The inputs that are not empty, with their answers."""
+    return [pair for pair in zip(inputs, answers, strict=False) if all(value.numel() for value in pair[0])]
 
 
 def _unlike(

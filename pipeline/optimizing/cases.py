@@ -1,7 +1,7 @@
 """Cases: the inputs on which an engine must answer as the flat function does, with the answers of that.
 
-They are the user's examples, and others beside them: of other sizes, other layouts in memory and other data. What the
-pipeline refuses is left out.
+They are the user's examples, and others beside them: of other sizes, other layouts in memory and other data, and at the
+corners of the sizes around them. What the pipeline refuses is left out.
 """
 
 from __future__ import annotations
@@ -12,18 +12,16 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-import torch
-
 from ...ops.graph.program import Program
-from ...ops.graph.types import TensorType
 from ..comparing.golden import stored
 from ..recheck.vary import beside, clones, with_sizes
 from ..running.rebuild import rebuild
 from ..running.runner import Runner
+from .size_corners import letters, try_corners
 
 MOST_BESIDE = 16  # of one example
 MOST_LETTERS = 6
-SHARE_OF_CASES = 0.1  # of the time of a search
+SHARE_OF_CASES = 0.05  # of the time of a search, and as much for the corners
 
 
 @dataclass(frozen=True)
@@ -62,27 +60,40 @@ def cases(program: Program, runner: Runner, examples: Sequence[Mapping[str, Any]
     found = [_case(program, runner, leaves, True) for leaves in given]
     until = time.perf_counter() + seconds
     for leaves in _in_turn([[*_of_other_sizes(program, leaves), *_others(leaves)] for leaves in given]):
-        if time.perf_counter() > until:
-            break
-        try:
-            found.append(_case(program, runner, leaves, False))
-        except Exception:  # the pipeline refuses such inputs, as does the function that was traced
-            continue
+        _try(program, runner, leaves, until, found)
     return found
+
+
+def corners(program: Program, runner: Runner, given: Sequence[Case], seconds: float) -> list[Case]:
+    """Cases at the corners of the sizes around examples, as far as time reaches.
+
+    An engine that does not answer at one of them leaves it to the flat function, as it would in a pipeline.
+    """
+    found: list[Case] = []
+    until = time.perf_counter() + seconds
+    for case in given:
+        try_corners(program, case.leaves, lambda leaves: _try(program, runner, leaves, until, found))
+    return found
+
+
+def _try(program: Program, runner: Runner, leaves: Sequence[Any], until: float, found: list[Case]) -> bool:
+    """Adds a case; false where the pipeline refuses such inputs, as the traced function does, or time is up."""
+    if time.perf_counter() > until:
+        return False
+    try:
+        found.append(_case(program, runner, leaves, False))
+    except Exception:
+        return False
+    return True
 
 
 def _of_other_sizes(program: Program, leaves: Sequence[Any]) -> Iterator[Sequence[Any]]:
     """The example with other sizes where the signature has letters: of all, of one, of two that have the same size."""
-    places: dict[str, list[tuple[int, int]]] = {}
-    for index, (value, leaf) in enumerate(zip(program.graph.inputs, leaves, strict=True)):
-        if isinstance(value.type, TensorType) and isinstance(leaf, torch.Tensor) and leaf.numel():
-            for dim, size in enumerate(value.type.shape):
-                if isinstance(size, str) and size.isidentifier():
-                    places.setdefault(size, []).append((index, dim))
+    places = letters(program, leaves)
     old = {letter: leaves[index].shape[dim] for letter, ((index, dim), *_) in places.items()}
-    letters = list(old)[:MOST_LETTERS]
-    pairs = [pair for pair in combinations(letters, 2) if old[pair[0]] == old[pair[1]]]
-    for chosen in dict.fromkeys((tuple(letters), *((letter,) for letter in letters), *pairs)):
+    names = list(old)[:MOST_LETTERS]
+    pairs = [pair for pair in combinations(names, 2) if old[pair[0]] == old[pair[1]]]
+    for chosen in dict.fromkeys((tuple(names), *((name,) for name in names), *pairs)):
         more = {size: 2 + number for number, size in enumerate(dict.fromkeys(old[letter] for letter in chosen))}
         sizes: dict[int, dict[int, int]] = {}
         for letter in chosen:

@@ -143,7 +143,7 @@ class Optimizable(DescribedProgram):
         from .onnx_file import write_onnx
 
         feeds = kept_examples(self.program.source)[0] if examples is None else examples
-        write_onnx(self._bench(feeds, None, _SECONDS_OF_EXPORT), path)
+        write_onnx(self._bench(feeds, None, _SECONDS_OF_EXPORT, around=False), path)
 
     def engaged_as_named(self: P, feed: Mapping[str, Any]) -> P:
         """The pipeline itself, its ops on the engines that `script` named for them.
@@ -201,11 +201,11 @@ class Optimizable(DescribedProgram):
 
     def _bench(
         self, examples: Sequence[Mapping[str, Any]], tolerance: float | None, seconds: float,
-        precision: str | None = None,
+        precision: str | None = None, *, around: bool = True,
     ) -> Bench:  # fmt: skip
-        """The flat function with its answers on the examples and beside them."""
+        """The flat function with its answers on the examples, beside them, and at the corners of the sizes around."""
         from ..comparing.golden import checked_feeds, golden_terms
-        from .cases import cases
+        from .cases import cases, corners
         from .trial import Bench
 
         if self.grad or self._options["budget"] is not None:
@@ -217,12 +217,14 @@ class Optimizable(DescribedProgram):
             raise SignatureError("there is no such precision", got=repr(precision), expected=f"one of {list(LOWER)}")
         feeds = checked_feeds(examples, self._runner.binding.plain)
         base = replace(self.program, engines=())
-        known = cases(base, Runner(base, self._places), feeds, seconds)
+        runner = Runner(base, self._places)
+        known = cases(base, runner, feeds, seconds)
+        others = corners(base, runner, known[: len(feeds)], seconds) if around else []
         terms = golden_terms(self.graph, map(str, self._places.values()), tolerance)
         if tolerance is not None:  # of floating numbers: integers stay exact
             terms = replace(terms, tolerance=0.0, engines=terms.tolerance or 0.0)
         lower = replace(terms, engines=LOWER[precision]) if precision and tolerance is None else terms
-        return Bench(base, self._places, known, terms, lower)
+        return Bench(base, self._places, known, others, terms, lower)
 
 
 LOWER = {"bf16": 0.05, "int8": 0.3}

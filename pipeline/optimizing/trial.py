@@ -49,6 +49,7 @@ class Bench:
         program: the pipeline's program.
         places: the device of every op's body, by its id.
         cases: inputs with the outputs of the flat function.
+        corners: others at the corners of the sizes around the examples, where an engine need not answer.
         terms: by how much outputs may differ.
         lower: the same where an engine computes in lower precision, which is held to the user's examples alone.
     """
@@ -56,6 +57,7 @@ class Bench:
     program: Program
     places: Mapping[int, Device]
     cases: Sequence[Case]
+    corners: Sequence[Case]
     terms: Golden
     lower: Golden
 

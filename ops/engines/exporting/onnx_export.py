@@ -25,7 +25,9 @@ from ...lowering.patches.silence import Silence
 from ..checks.index_checks import DataChecks, Unfit, index_checks
 from ..checks.known_ranges import ranges_of
 from ..engine import BF16, Declined, Task, cause, described
+from ..size_boxes import BOXES, SizeBoxes
 from .onnx_weights import MODEL, NUMPY_TYPES, WITHIN
+from .proven_boxes import proven_boxes
 
 OPSET = 20  # ONNX Runtime 1.17 and OpenVINO 2024 know it; from 19 on there is Resize as torch does it
 _WITHOUT_NUMPY = ("bfloat16", "complex", "float8")
@@ -39,10 +41,12 @@ class OnnxModel:
     Attributes:
         data: its bytes, without the weights that are named.
         constants: the weights that it takes from outside, by their names in the model.
+        boxes: between the sizes of the task's examples, where the model is right at all.
     """
 
     data: bytes
     constants: dict[str, Constant]
+    boxes: list[SizeBoxes]
 
 
 class Exporting(torch.nn.Module):
@@ -136,8 +140,9 @@ def onnx_model(
     assert made is not None
     model: Any = made.model
     found = {} if whole else _detach_weights(model, list(constants(graph)))
-    _clean(model, task, sizes)
-    return OnnxModel(onnx_ir.serde.serialize_model(model).SerializeToString(), found)
+    misled = _clean(model, task, sizes)
+    boxes = [] if misled else proven_boxes(program, task.examples, task.given)
+    return OnnxModel(onnx_ir.serde.serialize_model(model).SerializeToString(), found, boxes)
 
 
 def onnx_artefact(task: Task, engine: str, package: str, *, in_32_bits: bool = False) -> Artefact:
@@ -159,7 +164,8 @@ def onnx_artefact(task: Task, engine: str, package: str, *, in_32_bits: bool = F
     key = f"{MODEL} in 32 bits" if in_32_bits else MODEL
     model: OnnxModel = task.shared.get(key) or onnx_model(task, in_32_bits=in_32_bits)
     task.shared[key] = model
-    return Artefact(engine, package, described(task), {MODEL: model.data}, model.constants)
+    description = {**described(task), BOXES: [each.described() for each in model.boxes]}
+    return Artefact(engine, package, description, {MODEL: model.data}, model.constants)
 
 
 def exported(
@@ -202,8 +208,10 @@ def _sizes(program: torch.export.ExportedProgram) -> list[list[int | None]]:
     ]
 
 
-def _clean(model: Any, task: Task, sizes: Sequence[Sequence[int | None]]) -> None:
+def _clean(model: Any, task: Task, sizes: Sequence[Sequence[int | None]]) -> bool:
     """Gives free sizes the letters of the signature, and removes stack traces of the machine that exported it.
+
+    Returns whether a decomposition fixed a size that the export left free.
 
     Torch writes fixed sizes as names, and as fixed some that its decompositions fixed on the way. Which sizes are free
     is what the export said before; whether the model then is right at other sizes is tried on cases. The sizes in
@@ -231,6 +239,7 @@ def _clean(model: Any, task: Task, sizes: Sequence[Sequence[int | None]]) -> Non
             elif made.shape is not None:  # it may be frozen: torch shares some shapes
                 shape = [letters.get(getattr(size, "value", None) or "", size) for size in made.shape]
                 made.shape = onnx_ir.Shape(shape)
+    return misled
 
 
 def _detach_weights(model: Any, held: Sequence[Constant]) -> dict[str, Constant]:
