@@ -198,7 +198,9 @@ class Engaged:
     def _is_between(self, values: Sequence[torch.Tensor]) -> bool:
         """Whether the engine is right at new sizes because it is at those around them, which is noted."""
         sizes = tuple([value.shape for value in values])
-        if self.region.guarded is not None or not any(boxes.hold(sizes, self._alike) for boxes in self._boxes):
+        if self.region.guarded is not None:
+            return False
+        if sizes not in self._alike and not any(boxes.hold(sizes, self._alike) for boxes in self._boxes):
             return False
         self._note(sizes, True)
         return True

@@ -2,7 +2,8 @@
 
 For inputs of a signature that was checked before, it costs under a microsecond: a few attribute reads and one set
 lookup. Inputs of a pipeline on an accelerator are moved there where they lie elsewhere. All other feeds (other dtypes,
-new sizes, containers, errors) go to the runner's slow run, which converts, checks and explains.
+new sizes, containers, errors) go to the runner's slow run, which converts, checks and explains. Of numbers and texts
+only the kind and the count are known; what the recording asks of them the plan itself checks in every run.
 
 Grad mode is switched off and on inside one `try`, and not by a `finally`: an interrupt can come at any bytecode, and
 nothing catches one that comes inside a `finally`.
@@ -10,18 +11,19 @@ nothing catches one that comes inside a `finally`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
 import torch
 
 from ...ops.graph.frozen_class import frozen_object
-from ...ops.graph.types import TensorType
+from ...ops.graph.types import SCALARS, STRINGS, TensorType, Type
 from ...ops.runtime.node_errors import fail
+from ...ops.tracing_hook import current
 
 _SOURCE = """\
-def make(T, seen, slowly, fast, enabled, enable, transform, fail, keys, dtypes, homes, convert, arrive, followed):
+def make(T, seen, slowly, fast, enabled, enable, transform, fail, keys, kinds, homes, convert, arrive, followed, texts):
     {bind}
     def entry(feed):
         if type(feed) is dict and len(feed) == {count}:
@@ -60,57 +62,89 @@ Run = Callable[[Mapping[str, Any]], Any]
 
 @frozen_object
 class EntryInputs:
-    """The flat inputs of a pipeline in which each parameter is one tensor.
+    """The flat inputs of a pipeline in which each parameter is one tensor, number, text or list of texts.
 
     Attributes:
         names: the keys of the feed.
-        types: the dtype and the rank of each input.
+        types: the type of each input.
         homes: the device that each input must be on, as `Tensor.device` names it.
         written: whether a run may write into the inputs; then a write to a moved copy must reach the original.
         followed: tells whether torch makes a graph of the caller, which the slow run refuses; None where it may.
     """
 
     names: Sequence[str]
-    types: Sequence[TensorType]
+    types: Sequence[Type]
     homes: Sequence[torch.device]
     written: bool
     followed: Callable[[], bool] | None
 
+    @property
+    def are_tensors(self) -> bool:
+        """Whether all of them are tensors, so that their signature says all that the recording asks of them."""
+        return all(isinstance(kind, TensorType) for kind in self.types)
+
+
+CLASSES: dict[Type, type] = {kind: python for python, kind in SCALARS.items()}
+"""The class of a number or a text of each kind."""
+
 
 def make_entry(inputs: EntryInputs, fast: Callable[..., Any], slowly: Run, seen: Set[Any]) -> Run:
-    """The function behind `Pipeline.run` for inputs that are all tensors.
+    """The function behind `Pipeline.run` for inputs of plain classes.
 
     Args:
         inputs: their names, types and devices.
-        fast: the plan's function of the flat inputs, without checks.
+        fast: the plan's function of the flat inputs; without checks where these are tensors.
         slowly: a run that converts and checks everything, for any other feed.
         seen: the signatures that were checked; the set may grow later.
     """
-    count, on_cpu = len(inputs.names), [home.type == "cpu" for home in inputs.homes]
+    count = len(inputs.names)
     names = [f"x{i}" for i in range(count)]
     source = _SOURCE.format(
-        bind="; ".join(f"k{i} = keys[{i}]; d{i} = dtypes[{i}]; h{i} = homes[{i}]" for i in range(count)),
+        bind="; ".join(f"k{i} = keys[{i}]; d{i} = kinds[{i}]; h{i} = homes[{i}]" for i in range(count)),
         count=count,
         fetch="; ".join(f"x{i} = feed[k{i}]" for i in range(count)),
-        tests=_tests(names, on_cpu) + ("" if inputs.followed is None else " and not followed()"),
-        names=", ".join(names),
-        # The slow run copies back what a run writes to an input that was moved.
-        convert="\n                ".join(
-            f"if type({x}) is not T: {x} = convert({x})"
-            if cpu or inputs.written
-            else f"if type({x}) is not T or {x}.device != h{i}: {x} = arrive({x}, h{i})"
-            for i, (x, cpu) in enumerate(zip(names, on_cpu, strict=True))
-        ),
+        tests=_tests(inputs, names),
+        names=", ".join(f"[*{x}]" if kind == STRINGS else x for x, kind in zip(names, inputs.types, strict=True)),
+        convert="\n                ".join(_conversions(inputs, names)) or "pass",
     )
     namespace: dict[str, Any] = {}
     exec(compile(source, "<tracepack entry>", "exec"), namespace)
     entry: Run = namespace["make"](
         torch.Tensor, seen, slowly, fast,
         torch.is_grad_enabled, torch._C._set_grad_enabled, torch._C._functorch.peek_interpreter_stack, fail,
-        tuple(inputs.names), tuple(getattr(torch, kind.dtype) for kind in inputs.types),
-        inputs.homes, _convert, _arrive, inputs.followed,
+        tuple(inputs.names), tuple(map(_plain, inputs.types)), inputs.homes, _convert, _arrive,
+        _followed(inputs), _are_texts,
     )  # fmt: skip
     return entry
+
+
+def _plain(kind: Type) -> Any:
+    """What a value of a type is held against: its dtype, or its class."""
+    return getattr(torch, kind.dtype) if isinstance(kind, TensorType) else CLASSES.get(kind)
+
+
+def _followed(inputs: EntryInputs) -> Callable[[], bool] | None:
+    """What tells whether the slow run must look at the caller: recordings take over what becomes of texts, too."""
+    asked = inputs.followed
+    if inputs.are_tensors:
+        return asked
+    return lambda: current() is not None or (asked is not None and asked())
+
+
+def _are_texts(values: list[Any]) -> bool:
+    """Whether all items are plain strings."""
+    return all(type(value) is str for value in values)
+
+
+def _conversions(inputs: EntryInputs, names: Sequence[str]) -> Iterator[str]:
+    """The statements that make tensors of arrays, and move them where the slow run need not copy back from there."""
+    for i, (x, kind, home) in enumerate(zip(names, inputs.types, inputs.homes, strict=True)):
+        if not isinstance(kind, TensorType):
+            continue
+        if home.type == "cpu" or inputs.written:
+            yield f"if type({x}) is not T: {x} = convert({x})"
+        else:
+            yield f"if type({x}) is not T or {x}.device != h{i}: {x} = arrive({x}, h{i})"
 
 
 def _convert(value: Any) -> Any:
@@ -129,11 +163,18 @@ def _arrive(value: Any, device: torch.device) -> Any:
     return value.to(device) if type(value) is torch.Tensor else value
 
 
-def _tests(names: list[str], on_cpu: list[bool]) -> str:
+def _tests(inputs: EntryInputs, names: Sequence[str]) -> str:
     """The generated condition that holds where the signature of the inputs was checked before."""
-    each = [
-        f"type({x}) is T and {x}.dtype is d{i} and " + (f"{x}.is_cpu" if cpu else f"{x}.device == h{i}")
-        for i, (x, cpu) in enumerate(zip(names, on_cpu, strict=True))
-    ]
-    shapes = "".join(f"({x}.shape, {x}.stride()), " for x in names)
-    return " and ".join([*each, f"({shapes}) in seen"])
+    found, key = [], ""
+    for i, (x, kind, home) in enumerate(zip(names, inputs.types, inputs.homes, strict=True)):
+        if isinstance(kind, TensorType):
+            place = f"{x}.is_cpu" if home.type == "cpu" else f"{x}.device == h{i}"
+            found.append(f"type({x}) is T and {x}.dtype is d{i} and {place}")
+            key += f"({x}.shape, {x}.stride()), "
+        elif kind == STRINGS:
+            found.append(f"type({x}) is list and texts({x})")
+            key += f"len({x}), "
+        else:
+            found.append(f"type({x}) is d{i}")
+    followed = [] if _followed(inputs) is None else ["not followed()"]
+    return " and ".join([*found, f"({key}) in seen", *followed])

@@ -23,7 +23,7 @@ from ...ops.graph.graph import SOURCES, BodyCall, KernelCall, Node, Operator
 from ...ops.graph.memory import touched
 from ...ops.graph.program import Program, Slot
 from ...ops.graph.traverse import every_node, walk
-from ...ops.graph.types import TensorType
+from ...ops.graph.types import SCALARS, STRINGS, TensorType
 from ...ops.runtime.checks import tensor_check
 from ...ops.runtime.interrupts.changes import forkable, release
 from ...ops.runtime.interrupts.forks import runs_here
@@ -36,7 +36,7 @@ from ...ops.runtime.state import State, is_stateful
 from ...ops.tracing_hook import current, recording
 from .binding import Binding
 from .conditions import pins
-from .fast_entry import EntryInputs, make_entry
+from .fast_entry import CLASSES, EntryInputs, make_entry
 from .marks import Marks
 from .transforms import Freezing, Taking, is_differentiated, is_made_graph, is_traced
 
@@ -94,6 +94,7 @@ class Runner:
         self.reference = Plan(program.graph, lambda body: places[id(body)], home, state, grad, budget)
         self.plan = self.reference.with_engines(engines) if engines else self.reference
         self.seen: set[Any] = set()
+        self._of_tensors = all(isinstance(value.type, TensorType) for value in program.graph.inputs)
         first = _first_run(self)
         self._traceable = _compiled_reference(self)
         self.run: Callable[[Mapping[str, Any]], Any] = _uncompiled(first) if self.draws else first
@@ -103,7 +104,8 @@ class Runner:
         inputs = None if self.grad or self._budget is not None else self._entry_inputs()
         entry: Callable[[Mapping[str, Any]], Any] = self.run_slowly
         if inputs is not None:
-            entry = make_entry(inputs, self.plan.fast, self.run_slowly, self.seen)
+            function = self.plan.fast if inputs.are_tensors else self.plan.checked
+            entry = make_entry(inputs, function, self.run_slowly, self.seen)
             # What torch's compiler traces in its place: the signatures that were seen would fix the sizes.
             entry._torchdynamo_inline = self.run_slowly  # type: ignore[attr-defined]  # torch's
         if self.draws:
@@ -123,20 +125,15 @@ class Runner:
         return locked
 
     def _entry_inputs(self) -> EntryInputs | None:
-        """The inputs as the fast entry takes them; None where one of them is no plain tensor."""
+        """The inputs as the fast entry takes them; None where one of them is a container, or of no plain class."""
         # A fixed parameter is usually left out; a feed that names it goes the slow way, which compares it.
         items = [p for p in self.program.parameters.items if p.required or isinstance(p.tree, Slot)]
         kinds = [value.type for value in self.program.graph.inputs]
-        types = [kind for kind in kinds if isinstance(kind, TensorType)]
-        if (
-            self.marks.keywords
-            or not types
-            or len(types) < len(kinds)
-            or not all(isinstance(item.tree, Slot) for item in items)
-        ):
+        plain = all(isinstance(kind, TensorType) or kind == STRINGS or kind in CLASSES for kind in kinds)
+        if self.marks.keywords or not kinds or not plain or not all(isinstance(item.tree, Slot) for item in items):
             return None
         return EntryInputs(
-            [item.name for item in items], types, self.homes, self.writes, is_made_graph if self.freezing else None
+            [item.name for item in items], kinds, self.homes, self.writes, is_made_graph if self.freezing else None
         )
 
     def run_slowly(self, feed: Mapping[str, Any]) -> Any:
@@ -170,7 +167,7 @@ class Runner:
         flat = [at_home(value, device) for value, device in zip(given, self.homes, strict=True)]
         key = _signature_key(flat)
         plan = self.reference if any(map(is_traced, flat)) else self.plan
-        fast = key is not None and key in self.seen
+        fast = self._of_tensors and key is not None and key in self.seen
         with self._within(), Taking(flat, self.state() if self.stateful else None):
             result = self._execute(plan.fast if fast else plan.checked, flat)
         if self.writes:
@@ -339,10 +336,15 @@ def _is_write(name: str) -> bool:
 
 
 def _signature_key(flat: Sequence[Any]) -> Any:
-    """The key under which checked inputs are remembered: their shapes and strides.
+    """The key under which checked inputs are remembered: shapes and strides of tensors, lengths of lists.
 
-    None where an input is a scalar, or has symbolic sizes: a fake tensor, or one that `torch.jit.trace` follows.
+    None where an input is of another class or has symbolic sizes: a fake tensor, or one that `torch.jit.trace` follows.
     """
-    if not all(type(value) in (torch.Tensor, torch.nn.Parameter) for value in flat) or torch._C._is_tracing():
+    if torch._C._is_tracing() or not all(type(value) in _REMEMBERED for value in flat):
         return None
-    return tuple((value.shape, value.stride()) for value in flat)
+    sized = [value for value in flat if not isinstance(value, _SCALARS)]
+    return tuple(len(value) if type(value) is list else (value.shape, value.stride()) for value in sized)
+
+
+_SCALARS = tuple(SCALARS)
+_REMEMBERED = frozenset((torch.Tensor, torch.nn.Parameter, list, *SCALARS))

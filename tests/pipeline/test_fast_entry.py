@@ -99,3 +99,50 @@ def test_a_pipeline_that_writes_moves_inputs_the_slow_way(monkeypatch):
         x = torch.zeros(3, 4)
         runner.run({"x": x, "h": x})
         assert back[-1] is x
+
+
+def scaled(texts: list[str], x: torch.Tensor, n: int, mode: str) -> tuple[torch.Tensor, str]:
+    kept = [text.upper() for text in texts]
+    return (x * n if n < 5 else x), f"{kept[0]} {len(kept)} {mode}"
+
+
+def test_texts_and_numbers_have_a_known_signature() -> None:
+    mod = tracepack.trace(scaled, ["a", "b"], torch.rand(3), 2, "m")
+    x = torch.rand(4)
+
+    def feed(texts: list[str], number: object = 3, mode: object = "k") -> dict[str, object]:
+        return {"texts": texts, "x": x, "n": number, "mode": mode}
+
+    mod.run(feed(["c", "d"]))
+    mine = ["e", "f"]
+    slow, known = own_calls(mod._runner.run_slowly, feed(mine)), own_calls(mod._runner.run, feed(mine))
+    assert known < slow / 2
+    found, said = mod.run(feed(mine))
+    assert torch.equal(found, x * 3)
+    assert said == "E 2 k"
+    with pytest.raises(tracepack.GuardError):
+        mod.run(feed(["e", "f"], 7))  # the other branch, which no signature says
+    assert mod.run(feed(["e", "f"], 4))[1] == "E 2 k"
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"texts": ["a", 1]}, "not a list of strings"), ({"n": "3"}, "wrong type"), ({"mode": 3}, "wrong type"),
+        ({"x": 3}, "not a tensor"), ({"n": True}, "wrong type"),
+    ],
+)  # fmt: skip
+def test_a_known_signature_says_nothing_of_other_classes(changed: dict[str, object], said: str) -> None:
+    mod = tracepack.trace(scaled, ["a", "b"], torch.rand(3), 2, "m")
+    feed = {"texts": ["a", "b"], "x": torch.rand(3), "n": 2, "mode": "m"}
+    mod.run(feed)
+    mod.run(feed)
+    with pytest.raises(tracepack.SignatureError, match=said):
+        mod.run({**feed, **changed})
+
+
+def test_a_recording_takes_over_a_pipeline_of_texts_that_it_calls() -> None:
+    inner = tracepack.trace(lambda text, x: (f"{text}!", x * 2), "a", torch.rand(3))
+    inner.run({"text": "b", "x": torch.rand(3)})
+    outer = tracepack.trace(lambda text, x: inner(text, x), "a", torch.rand(3))
+    assert outer.run({"text": "c", "x": torch.ones(2)})[0] == "c!"
