@@ -62,7 +62,7 @@ class SizeBoxes:
     @classmethod
     def read_all(cls, data: Any) -> list[SizeBoxes]:
         """The boxes of the description of an artefact."""
-        return [cls.read(each) for each in data] if isinstance(data, list | tuple) else []
+        return [cls.read(each) for each in data[:MOST_BOXES]] if isinstance(data, list | tuple) else []
 
     @classmethod
     def read(cls, data: Any) -> SizeBoxes:

@@ -13,11 +13,11 @@ from typing import Any
 
 import torch
 
+from ...ops.engines.size_boxes import MOST_FREE
 from ...ops.graph.program import Program
 from ...ops.graph.types import TensorType
 from ..recheck.vary import with_sizes
 
-MOST_FREE = 4  # sizes that are combined: twice as many runs for each
 Leaves = Sequence[Any]
 Change = Callable[[Leaves, int], list[Any]]
 
