@@ -72,9 +72,14 @@ def blamed(error: Exception, process: Callable[..., Any], examples: Examples) ->
     return found
 
 
-def with_own_line(error: TracepackError) -> TracepackError:
-    """An error that names the line of the function, too, where it names a line of a library or of a model only."""
-    own = own_line(error.__traceback__)
+def with_own_line(error: TracepackError, later: Exception | None = None) -> TracepackError:
+    """An error that names the line of the function, too, where it names a line of a library or of a model only.
+
+    Args:
+        error: the error.
+        later: what a library raised in its place, which has come through the function.
+    """
+    own = own_line((later or error).__traceback__)
     if own is not None and re.search(r":\d+ in ", error.where) and f"{own.file}:" not in error.where:
         add_place(error, f"called by {own}")
     return error

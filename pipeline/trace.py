@@ -333,9 +333,9 @@ def _record(process: Callable[..., Any], examples: Examples, settled: bool = Fal
         args, kwargs = examples.call([handed for _, handed in pairs])
         try:
             output = recorder.output(process(*args, **kwargs))
-        except Exception:
+        except Exception as error:
             if recorder.refused is not None:  # the later error follows from the refusal that the function caught
-                raise recorder.refused from None
+                raise with_own_line(recorder.refused, error) from None
             raise
         finally:
             recorder.ended = True

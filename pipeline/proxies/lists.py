@@ -15,9 +15,10 @@ from ...ops.tracing_hook import current
 from .base import Traced
 from .tracer import Tracer
 
+_SORT = "Write items = sorted(items, key=…), which makes a new list."
 CHANGE = "Build a new one: [*items, item] or a list comprehension."
 
-_GROWING = ("append", "extend", "insert", "sort", "reverse")
+GROWING = ("append", "extend", "insert", "sort", "reverse")
 """The methods that change a list of one name."""
 
 _ASKING = frozenset(("__bool__", "__torch_function__", "dispatch", "_branched", "decided"))
@@ -194,16 +195,18 @@ class TracedList(Growing, Traced):
             return lambda item: self.tracer.scalar("index" if name == "index" else "counted", self, item)
         if name == "copy":
             return lambda: self.tracer.scalar("list", self)
-        if name in _GROWING and self.loop is not None:
+        if name in GROWING and self.loop is not None:
             return partial(self._changed, name)
-        return self.tracer.refuse(f"list.{name} on a list of any length cannot be recorded", CHANGE)
+        fix = _SORT if name == "sort" else CHANGE
+        return self.tracer.refuse(f"list.{name} on a list of any length cannot be recorded", fix)
 
     def _changed(self, name: str, *args: Any, **options: Any) -> None:
         """Stands for a method that changes the list."""
         tracer = self.tracer
         self._allow_change("list")
         if options or (name == "insert" and args[:1] != (0,)) or (name in ("sort", "reverse") and args):
-            tracer.refuse(f"list.{name} with such arguments cannot be recorded on a list of any length", CHANGE)
+            fix = _SORT if name == "sort" else CHANGE
+            tracer.refuse(f"list.{name} with such arguments cannot be recorded on a list of any length", fix)
         old = TracedList(tracer, self.value, self.concrete, self.varies)
         match name:
             case "append":
@@ -217,8 +220,12 @@ class TracedList(Growing, Traced):
                 new = tracer.scalar("sorted", old, False)
             case _:
                 new = tracer.scalar("reversed", old)
+        self.become(new)
+
+    def become(self, new: TracedList) -> None:
+        """Makes the list another one, in code that may change it."""
         self.sized_by = None
-        self._bind(tracer, new.value, new.concrete, new.varies)
+        self._bind(self.tracer, new.value, new.concrete, new.varies)
 
     def __setitem__(self, index: Any, item: Any) -> None:
         self.tracer.refuse("a list of any length cannot be changed", CHANGE)
