@@ -24,7 +24,7 @@ from ..proxies.make import traced
 from ..proxies.sets import TracedSet, dict_of, growable, items_of
 from ..proxies.trees import concrete, list_type, tensor_type
 from ..recording.recorder import Recorder
-from .carried import Carried
+from .carried import Carried, keeps_keys
 from .loop import Loop
 from .ways import Tree
 
@@ -296,7 +296,23 @@ class Fold(Loop):
             outputs.append(value)
         args = (*graphs, (0, *recorder.arguments(start)), (self.source.value, *outer))
         recorder.nodes.append(Node(Operator("while_loop"), args, {}, tuple(outputs), self.line, True))
-        return tuple(found)
+        return tuple(self._with_known_keys(place, each) for place, each in enumerate(found))
+
+    def _with_known_keys(self, place: int, found: Any) -> Any:
+        """A plain dict with the entries of one after the loop, where all rounds keep the keys that it had before."""
+        before, value = self.given[place], self.carried[place]
+        if type(before) is not dict or not before or any(type(key) is not str for key in before):
+            return found
+        if not all(keeps_keys(before, value, way.result[place].value, way.nodes) for way in self.ways):
+            return found
+        entries = {key: self.recorder.scalar("getitem", found, key) for key in before}
+        for key, entry in entries.items():
+            fills = type(entry) is TracedList and type(before[key]) is list and not before[key]
+            if fills:  # what a loop fills has items that are alike
+                entry.value.type = list_type(entry.concrete) or entry.value.type
+            if isinstance(entry, Growing) and place in self.names.later:
+                entry.grow()
+        return entries
 
     def _after(self, place: int, result: Any, varies: bool) -> tuple[Value, Any]:
         """A value for what a variable is after the loop, and what the function gets for it."""

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 from types import FrameType
-from typing import Any
+from typing import Any, Protocol
 
 from ...ops.graph.errors import RecordError
 from ...ops.graph.graph import Guard, Node, Value
@@ -92,16 +92,28 @@ class Rounds:
         return value
 
 
+class EntryPlace(Protocol):
+    """Where a container is an entry of another one, which becomes another value with it."""
+
+    def check(self) -> None:
+        """Refuses a change of the entry after one of what it is in."""
+
+    def put(self, entry: Any) -> None:
+        """Puts what the entry has become there."""
+
+
 class Growing:
     """A container of one name, which the code that runs may change: it becomes another value then.
 
     Attributes:
         tracer: of the recording.
         loop: the innermost loop of the code that may change it, False where that is in none; None where none may.
+        place: where it is an entry; None where it is none.
     """
 
     tracer: Tracer
     loop: Any = None
+    place: EntryPlace | None = None
 
     def grow(self) -> Any:
         """The container itself, which the code that runs now may change."""
@@ -111,6 +123,8 @@ class Growing:
 
     def _allow_change(self, what: str) -> None:
         """Refuses a change by other code than that which may make one."""
+        if self.place is not None:
+            self.place.check()
         tracer, loops = self.tracer, self.tracer.rounds.open
         running: object = current()
         if running is not tracer or (loops[-1] if loops else False) is not self.loop:
@@ -226,6 +240,8 @@ class TracedList(Growing, Traced):
         """Makes the list another one, in code that may change it."""
         self.sized_by = None
         self._bind(self.tracer, new.value, new.concrete, new.varies)
+        if self.place is not None:
+            self.place.put(TracedList(self.tracer, new.value, new.concrete, new.varies))
 
     def __setitem__(self, index: Any, item: Any) -> None:
         self.tracer.refuse("a list of any length cannot be changed", CHANGE)

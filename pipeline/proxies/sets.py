@@ -136,6 +136,8 @@ class TracedSet(Growing):
             self.tracer.refuse("a set of run time cannot be changed", _ORDER)
         self._allow_change("set")
         self.items = change(*given).items
+        if self.place is not None:
+            self.place.put(self.items)
 
     def __iter__(self) -> Iterator[Any]:
         return self._refuse()
@@ -202,3 +204,18 @@ def growable(tracer: Tracer, found: Any) -> Any:
     if isinstance(found, set):
         return TracedSet(tracer, items_of(tracer, found)).grow()
     return dict_of(tracer, found).grow() if isinstance(found, dict) else found
+
+
+def _alike(pattern: Any, found: Any) -> Any:
+    """An entry of a dict as what a pattern is: a set, a Counter, or a dict that makes entries."""
+    if isinstance(pattern, set) and type(found) is TracedList:
+        return TracedSet(found.tracer, found)
+    if not isinstance(pattern, dict) or type(found) is not TracedDict:
+        return found
+    if type(pattern) is Counter:
+        return TracedCounter(found.tracer, found.value, found.concrete, found.varies)
+    found.missing = getattr(pattern, "default_factory", None)
+    return found
+
+
+TracedDict.alike, TracedDict.listed = staticmethod(_alike), staticmethod(_items)
