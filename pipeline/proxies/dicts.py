@@ -7,7 +7,7 @@ from typing import Any
 
 from ...ops.graph.graph import Value
 from .base import Traced, is_traced
-from .lists import CHANGE, Growing, TracedList
+from .lists import CHANGE, Growing
 from .tracer import Tracer
 
 
@@ -59,7 +59,7 @@ class TracedDict(Growing, Traced):
         return found
 
     def _as_put(self, found: Any) -> Any:
-        """An entry as the code put entries in: a set, which the graph holds as a list, or a dict with its own entries."""
+        """An entry as the code put it in: a set, which the graph holds as a list, or a dict with its own entries."""
         if not self.patterns and self.missing is not None:
             self.patterns.append(self.missing())
         return self.alike(self.patterns[-1], found) if self.patterns else found

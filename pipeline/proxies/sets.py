@@ -38,11 +38,23 @@ class TracedSet(Growing):
     """A set of run-time values: a list of them without repeats, whose order nobody may see.
 
     Attributes:
-        items: the list.
+        table: a dict with the items as keys, for a set that a loop fills: it is asked in constant time; else None.
     """
 
-    def __init__(self, tracer: Tracer, items: TracedList) -> None:
-        self.tracer, self.items = tracer, items
+    def __init__(self, tracer: Tracer, items: TracedList | None, table: TracedDict | None = None) -> None:
+        self.tracer, self.table, self._items = tracer, table, items
+
+    @property
+    def items(self) -> TracedList:
+        """The items in a list."""
+        if self._items is None:
+            self._items = self.tracer.scalar("keys", self.table)
+        return self._items
+
+    def _hold(self, items: TracedList | None, table: TracedDict | None = None) -> None:
+        self._items, self.table = items, table
+        if self.place is not None:
+            self.place.put(self.items)
 
     @property  # type: ignore[misc]  # mypy cannot follow the dynamic class
     def __class__(self) -> type:
@@ -50,7 +62,7 @@ class TracedSet(Growing):
 
     def length(self) -> Any:
         """How many there are, traced."""
-        return self.items.length()
+        return self.tracer.scalar("len", self.table) if self.table is not None else self.items.length()
 
     def __len__(self) -> int:
         return len(self.items)
@@ -117,6 +129,10 @@ class TracedSet(Growing):
 
     def add(self, item: Any) -> None:
         """As for set, in code that may change it."""
+        if self.table is not None and self.loop is not None:
+            self._allow_change("set")
+            self._hold(None, self.tracer.scalar("with_entry", self.table, item, True))
+            return
         new = self.tracer.scalar("not_", self.tracer.scalar("contains", self.items, item))
         self._become(self._appended, self.tracer.scalar("mul", [item], new))
 
@@ -135,9 +151,7 @@ class TracedSet(Growing):
         if self.loop is None:
             self.tracer.refuse("a set of run time cannot be changed", _ORDER)
         self._allow_change("set")
-        self.items = change(*given).items
-        if self.place is not None:
-            self.place.put(self.items)
+        self._hold(change(*given).items)
 
     def __iter__(self) -> Iterator[Any]:
         return self._refuse()
@@ -186,6 +200,13 @@ class TracedCounter(TracedDict):
 def items_of(tracer: Tracer, found: Any) -> Any:
     """The items of a set in a list of the graph."""
     return found.items if type(found) is TracedSet else tracer.scalar("list", _items(found))
+
+
+def table_of(tracer: Tracer, found: Any) -> Any:
+    """A dict of the graph with the items of a set as its keys."""
+    if type(found) is TracedSet and found.table is not None:
+        return found.table
+    return tracer.scalar("from_keys", items_of(tracer, found), True)
 
 
 def dict_of(tracer: Tracer, found: Any) -> Any:

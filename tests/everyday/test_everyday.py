@@ -104,6 +104,17 @@ def test_an_error_that_the_function_catches_is_said_to_end_the_run(process) -> N
         mod("x")
 
 
+@pytest.mark.parametrize("process", first_day.LOOPED)
+def test_a_loop_in_which_an_error_is_caught_is_said_with_the_form_that_is_recorded(process) -> None:
+    words = first_day.LOOPED[process]
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        loaded(process, ["1", "2"])
+    assert any(re.search(f"{words} takes its place", str(each.message)) for each in said)
+    with pytest.raises(tracepack.RecordError, match=f"got ValueError.*Write {words}"):
+        tracepack.trace(process, ["1", "x"])
+
+
 @pytest.mark.parametrize("form", first_day.RECORDS)
 def test_a_record_or_a_table_is_refused_with_the_form_that_is_taken(form) -> None:
     process, example = first_day.RECORDS[form]
