@@ -11,6 +11,7 @@ from .dicts import TracedDict
 from .lists import Growing, TracedList
 from .tracer import Tracer
 
+UNORDERED = "the order of a set cannot be recorded"
 _ORDER = "Use sorted(…), len(…) or `in`; dict.fromkeys(items) drops repeats and keeps the order."
 
 
@@ -157,7 +158,7 @@ class TracedSet(Growing):
         return self._refuse()
 
     def _refuse(self) -> NoReturn:
-        self.tracer.refuse("the order of a set cannot be recorded: Python's differs from run to run", _ORDER)
+        self.tracer.refuse(f"{UNORDERED}: Python's differs from run to run", _ORDER)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or not hasattr(set, name):

@@ -126,7 +126,7 @@ def _turned(carried: Carried) -> list[Any]:
 def _changed(instructions: Sequence[Any], code: CodeType) -> Iterable[list[Any]]:
     """For each instruction those that take its place, itself among them where it stays."""
     rounds, choices = Comprehensions(instructions, code), Choices(instructions, _JUMPS)
-    appending, defaults = Appending(instructions), Defaults(instructions)
+    appending, defaults = Appending(instructions, code), Defaults(instructions)
     carrying = Carrying(instructions, code, set(appending.begins))
     for index, this in enumerate(instructions):
         if index in defaults.ends:

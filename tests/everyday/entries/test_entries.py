@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 import warnings
 from collections import defaultdict
@@ -10,7 +11,7 @@ import pytest
 
 import tracepack
 from tests.everyday.case import check, loaded
-from tests.everyday.entries import nested
+from tests.everyday.entries import closures, nested
 from tracepack.ops.graph.graph import Graph, Node, Operator, Value
 from tracepack.ops.graph.types import ANY, SCALARS
 from tracepack.ops.runtime.plan import Plan
@@ -19,6 +20,32 @@ from tracepack.ops.runtime.plan import Plan
 @pytest.mark.parametrize("name", nested.CASES)
 def test_dicts_whose_entries_a_loop_fills(name) -> None:
     check(nested.CASES[name])
+
+
+@pytest.mark.parametrize("name", closures.CASES)
+def test_loops_whose_variables_functions_inside_know(name) -> None:
+    check(closures.CASES[name])
+
+
+@pytest.mark.parametrize("process", closures.FIXED)
+def test_a_variable_of_a_function_inside_that_is_handed_on_keeps_the_length(process) -> None:
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        mod = loaded(process, ["ab", "ca"])
+    assert any("the length is fixed to 2" in str(each.message) for each in said)
+    assert mod(["ab", "ca"]) == process(["ab", "ca"])
+    with pytest.raises(tracepack.TracepackError, match=r"expected (list of )?2"):
+        mod(["ab"])
+
+
+def test_the_order_of_a_set_is_said_with_the_form_that_has_one() -> None:
+    def process(words):
+        return [word.upper() for word in set(words)]  # the form is tested
+
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        tracepack.trace(lambda words: sorted(process(words)), ["a", "bb", "a"])
+    assert any(re.search(r"the order of a set cannot be recorded.*Use sorted\(…\)", str(e.message)) for e in said)
 
 
 @pytest.mark.parametrize("process", nested.FIXED)

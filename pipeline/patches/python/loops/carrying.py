@@ -14,7 +14,7 @@ from typing import Any
 from ....lists.carried import Carried
 from ....proxies.lists import GROWING
 from .appending import changes_others, leaves_itself
-from .flow import LOADS, LocalFlow, is_rare
+from .flow import LOADS, LocalFlow, is_rare, stored_cells, stored_inside
 from .growing import Uses, may_change_later
 from .new_lists import has_one_name, is_new_list, is_own_list, stores_new_list
 
@@ -34,7 +34,7 @@ class Carrying:
     """
 
     def __init__(self, instructions: Sequence[Any], code: CodeType, others: set[int]) -> None:
-        self.instructions, self.flow = instructions, LocalFlow(instructions)
+        self.instructions, self.flow, self.code = instructions, LocalFlow(instructions), code
         self.given = set(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
         self.begins: set[int] = set()
         self.heads: dict[int, Carried] = {}
@@ -59,6 +59,10 @@ class Carrying:
         if inner - self.known or leaves_itself(code, body, head, flow.places, inner | stores):
             return
         if sum(each.target is code[end] for each in code) != 1:
+            return
+        cells = stored_cells(code, body)
+        kept = {name for name in cells if flow.reads_later(end, name)} | flow.unstored(body, cells)
+        if kept or stored_inside(self.code, cells):
             return
         if any(is_rare(code[at]) for at in body):
             return
