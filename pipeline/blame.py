@@ -18,10 +18,28 @@ from .recording.recorder import Recorder
 from .recording.rollback import Undo
 from .rules.advice import instead
 from .rules.torch_functions import TRANSFORMS
+from .signature.handlers import form_for
 
 _TEXT_OPTION = "Leave it to a default of your function, or branch on it: if reduce == 'sum': ..."
 _PLAIN_TEXT = "Use methods of str, f-strings, re with a constant pattern, or tracepack.lookup(table, text)."
 _FLAG = "Leave it to a default of your function, or branch on it: x.sum(0, keepdim=True) if keep else x.sum(0)."
+
+
+def advice_on(what: str, numbers: bool) -> str:
+    """What to do where graph and function answer otherwise.
+
+    Args:
+        what: differs.
+        numbers: whether an argument is a number of numpy.
+    """
+    if numbers:
+        return (
+            "An argument is a number of numpy, which a pipeline takes as a plain one: pass int(n) or float(n), or an "
+            "array."
+        )
+    if "instead of a set" in what:
+        return "Return sorted(items) for a set."
+    return "It depends on something that a recording does not see: an identity, a type, a thread, an object."
 
 
 def blamed(error: Exception, process: Callable[..., Any], examples: Examples) -> Exception:
@@ -72,9 +90,14 @@ def blamed(error: Exception, process: Callable[..., Any], examples: Examples) ->
     return found
 
 
-def with_own_line(error: TracepackError) -> TracepackError:
-    """An error that names the line of the function, too, where it names a line of a library or of a model only."""
-    own = own_line(error.__traceback__)
+def with_own_line(error: TracepackError, later: Exception | None = None) -> TracepackError:
+    """An error that names the line of the function, too, where it names a line of a library or of a model only.
+
+    Args:
+        error: the error.
+        later: what a library raised in its place, which has come through the function.
+    """
+    own = own_line((later or error).__traceback__)
     if own is not None and re.search(r":\d+ in ", error.where) and f"{own.file}:" not in error.where:
         add_place(error, f"called by {own}")
     return error
@@ -88,5 +111,7 @@ def refuse_swallowed(recorder: Recorder) -> None:
             "the function caught an error of torch, so which branch it takes depends on the inputs",
             where=str(line or ""),
             got=f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}",
-            fix="Test for the condition with sizes or dtypes instead.",
+            fix=f"Write {form}."
+            if (form := form_for(error, line))
+            else "Test for the condition before: with sizes, dtypes, or the methods of a text.",
         )

@@ -150,7 +150,11 @@ def _fix(value: Any, where: str) -> str:
     if is_held(value):
         return "Pass what it holds, and make it of that in the function."
     form = plain_form(value, where)
-    return f"Pass {form}: records are dicts or namedtuples." if form else _INSTEAD.get(type(value), "")
+    if not form:
+        return _INSTEAD.get(type(value), "")
+    entry = "the list of a column" if "to_dict" in form else "an entry"
+    inside = "" if "to_list" in form else f"; in the function {where}['name'] is {entry} then"
+    return f"Pass {form}: records are dicts or namedtuples{inside}."
 
 
 def _fitting(argument: Given, tree: Any) -> Any:

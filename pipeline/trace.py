@@ -28,7 +28,7 @@ from ..ops.runtime.placement import runs_on
 from ..ops.runtime.user_code import first_line, unpacks, user_stacklevel, writing_line
 from ..ops.tracing_hook import current, recording
 from .attempts import agreeing, guards_of, with_filled_caches
-from .blame import blamed, refuse_swallowed, with_own_line
+from .blame import advice_on, blamed, refuse_swallowed, with_own_line
 from .examples import Examples, describe
 from .lists.fixed import fixed_lengths, lengths, telling
 from .lists.ways import EMPTY
@@ -41,6 +41,7 @@ from .patches.torch import generation, questions
 from .patches.unanswered import answered
 from .pipeline import Pipeline
 from .proxies.branches import BRANCH
+from .proxies.sets import UNORDERED
 from .recheck.diff import Difference, difference
 from .recheck.key_order import with_marks
 from .recheck.mismatch import Mismatch
@@ -60,9 +61,6 @@ from .second import Recording, second_recording
 from .signature.arguments import Given, arguments
 from .signature.proven_sizes import prove_sizes
 
-_OF_NUMPY = (
-    "An argument is a number of numpy, which a pipeline takes as a plain one: pass int(n) or float(n), or an array."
-)
 _CHANGES_CONTAINERS = (
     "the function changes a list or a dict that it was given; the pipeline leaves those of its caller as they are"
 )
@@ -163,10 +161,10 @@ def _recorded(
             return agreeing(made, earlier, deeply, problem)
         except Exception as error:
             if found is not None:
-                if EMPTY in str(error):  # else only a fixed length or number would be said
+                if EMPTY in str(error) or UNORDERED in str(error):  # else only a fixed length or number would be said
                     warnings.warn(str(error), stacklevel=user_stacklevel())
                 return found
-            raise error if isinstance(error, RecordError) or problem is None else problem from None
+            raise error if isinstance(error, RecordError | GuardError) or problem is None else problem from None
 
 
 def _here(program: Program) -> Pipeline:
@@ -283,9 +281,7 @@ class _Tracing:
             f"the recorded graph does not answer as the function does: {found.what if found else mismatch.what}",
             where=str((found and found.line) or first_line(self.user) or ""),
             got=None if found is None else mismatch.what,
-            fix=_OF_NUMPY
-            if self.examples.numbers
-            else "It depends on something that a recording does not see: an identity, a type, a thread, an object.",
+            fix=advice_on(mismatch.what, numbers=bool(self.examples.numbers)),
         )
 
     def explained_state(self, mismatch: Mismatch, first: Recording) -> RecordError:
@@ -333,9 +329,9 @@ def _record(process: Callable[..., Any], examples: Examples, settled: bool = Fal
         args, kwargs = examples.call([handed for _, handed in pairs])
         try:
             output = recorder.output(process(*args, **kwargs))
-        except Exception:
+        except Exception as error:
             if recorder.refused is not None:  # the later error follows from the refusal that the function caught
-                raise recorder.refused from None
+                raise with_own_line(recorder.refused, error) from None
             raise
         finally:
             recorder.ended = True

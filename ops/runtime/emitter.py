@@ -22,7 +22,7 @@ from ..graph.memory import may_join
 from ..graph.operators.names import is_mark
 from ..graph.traverse import leaves, uses
 from ..graph.types import ANY, BOOL, FLOAT, INT, TensorType
-from .inplace import in_place
+from .inplace import Grown, grown_in_place, in_place
 from .interrupts.alarm import is_of_handler
 from .primitives.bounded import NUMBERS_ONLY
 from .primitives.callables import resolve, template
@@ -39,19 +39,22 @@ if TYPE_CHECKING:
 class Emitter:
     """Writes the lines of one function; nested functions share its table."""
 
-    def __init__(self, bindings: Bindings, *, checked: bool, table: References | None = None) -> None:
+    def __init__(
+        self, bindings: Bindings, *, checked: bool, table: References | None = None, grown: Grown | None = None
+    ) -> None:
         self.bindings, self.checked = bindings, checked
         self.table = References() if table is None else table
         self.scope = Scope(bindings, self.table, self._nested)
         self._transposed: dict[Any, Any] = {}
         self._in_place: dict[int, str] = {}
+        self._grown: Grown = dict(grown or {})
         self._looked_at: set[int] = set()  # graphs of which the nodes that may write in place are known
         self._metered: dict[str, Callable[..., Any]] = {}
 
     def _nested(self, graph: Graph, device: Device) -> str:
         """Writes a branch or a loop's body as a function of its own in the table."""
         inner = Emitter(
-            self.bindings, checked=True, table=self.table
+            self.bindings, checked=True, table=self.table, grown=self._grown
         )  # the checked run may have taken the other branch only
         return self.table.add(inner.function(graph, device, device), "g")
 
@@ -123,6 +126,7 @@ class Emitter:
         if not self.bindings.grad and id(graph) not in self._looked_at:
             self._looked_at.add(id(graph))
             self._in_place |= in_place(graph)
+            self._grown |= grown_in_place(graph) if self.bindings.budget is None else {}
         replaced = 0  # nodes to come that an engine runs
         for node in graph.nodes:
             call = self.bindings.engines.get(id(node))
@@ -204,7 +208,7 @@ class Emitter:
         device = CPU if on_cpu(node) else self._device_of(node, device)
         name = self._in_place.get(id(node), name)
         gathering = gathers(node, name)
-        inline = None
+        inline, grows = None, self._grown.get(id(node))
         if self.bindings.budget is None and not gathering and inlined(node, name, scope.bits):
             inline = template(name)
         fast = not self.bindings.grad and self.bindings.budget is None
@@ -217,6 +221,8 @@ class Emitter:
         elif name in _ASK_TABLES and node.args and _is_plain(node.args[0]):
             rest = "".join(f", {self.scope.tree(arg, device)}" for arg in node.args[1:])
             text = f"{self.table.ref(self._callable(name), 'f')}({self.table.ref(node.args[0], 't')}{rest})"
+        elif grows is not None:
+            text = f"{self.table.ref(grows, 'f')}({self.scope.arguments(node, device)})"
         else:
             function = self._callable(name, numbers=name in NUMBERS_ONLY and not may_join(node))
             if gathering:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
+
+from ...ops.graph.graph import Node, Operator
 
 
 @dataclass(frozen=True)
@@ -20,3 +24,21 @@ class Carried:
     growing: frozenset[int] = frozenset()
     read: frozenset[int] = frozenset()
     later: frozenset[int] = frozenset()
+
+
+def keeps_keys(start: Any, value: Any, after: Any, nodes: Sequence[Node]) -> bool:
+    """Whether a round leaves the keys of a dict as they are: it stores under constants that the dict has before.
+
+    Args:
+        start: what the variable is before the loop: a dict of Python.
+        value: stands for the dict in the round.
+        after: what stands for it after the round.
+        nodes: of the round.
+    """
+    made = {id(node.output): node for node in nodes}
+    while after is not value:
+        node = made.get(id(after))
+        if node is None or node.target != Operator("py.with_entry") or node.args[1] not in list(start):
+            return False
+        after = node.args[0]
+    return True

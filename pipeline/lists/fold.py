@@ -21,10 +21,10 @@ from ..proxies.base import is_traced
 from ..proxies.dicts import TracedDict
 from ..proxies.lists import Growing, TracedList
 from ..proxies.make import traced
-from ..proxies.sets import TracedSet, dict_of, growable, items_of
+from ..proxies.sets import TracedSet, dict_of, growable, table_of
 from ..proxies.trees import concrete, list_type, tensor_type
 from ..recording.recorder import Recorder
-from .carried import Carried
+from .carried import Carried, keeps_keys
 from .loop import Loop
 from .ways import Tree
 
@@ -38,7 +38,7 @@ class Fold(Loop):
 
     Attributes:
         names: what it carries.
-        sets: the places of sets, which it carries as lists of their items.
+        sets: the places of sets, which it carries as dicts with their items as keys.
         given: the variables before the loop; start: the same, with stand-ins for lists that are read in it.
         carried: a value of the body for each; None for what no round changes.
         floats: the places of whole numbers that a round makes floats of.
@@ -99,7 +99,7 @@ class Fold(Loop):
         found = self.given[place]
         if isinstance(found, set):
             self.sets.add(place)
-            return items_of(self.recorder, found)
+            return table_of(self.recorder, found)
         if isinstance(found, dict):
             return dict_of(self.recorder, found)
         reads = type(found) is list and (found or place in self.names.growing)
@@ -129,13 +129,13 @@ class Fold(Loop):
             recorder.values.add(found, value, True)
             return found
         recorder.values.varying.add(id(value))
-        if self.ways and not found and (place in self.sets or isinstance(found, dict)):
+        if self.ways and not found and isinstance(found, dict):
             found = concrete(self.ways[0].result[place])  # what an earlier round may have put in
         if type(start) is TracedList:
-            items: TracedList = TracedList(recorder, value, list(found), True).grow()
-            return TracedSet(recorder, items).grow() if place in self.sets else items
+            return TracedList(recorder, value, list(found), True).grow()
         if issubclass(type(start), TracedDict):
-            return start.like(value, dict(found)).grow()
+            table = start.like(value, dict(found))
+            return (TracedSet(recorder, None, table) if place in self.sets else table).grow()
         return traced(recorder, value, float(found) if place in self.floats else found, True)
 
     def _end_turn(self, values: tuple[Any, ...]) -> None:
@@ -165,7 +165,7 @@ class Fold(Loop):
     def _grown(self, place: int, value: Any) -> Any:
         """What a container that is read in the loop is after a round."""
         if place in self.sets and isinstance(value, set):
-            value = items_of(self.recorder, value)
+            value = table_of(self.recorder, value)
         if type(value) is list:
             return self.recorder.scalar("list", value)
         if type(value) is dict:
@@ -296,7 +296,23 @@ class Fold(Loop):
             outputs.append(value)
         args = (*graphs, (0, *recorder.arguments(start)), (self.source.value, *outer))
         recorder.nodes.append(Node(Operator("while_loop"), args, {}, tuple(outputs), self.line, True))
-        return tuple(found)
+        return tuple(self._with_known_keys(place, each) for place, each in enumerate(found))
+
+    def _with_known_keys(self, place: int, found: Any) -> Any:
+        """A plain dict with the entries of one after the loop, where all rounds keep the keys that it had before."""
+        before, value = self.given[place], self.carried[place]
+        if type(before) is not dict or not before or any(type(key) is not str for key in before):
+            return found
+        if not all(keeps_keys(before, value, way.result[place].value, way.nodes) for way in self.ways):
+            return found
+        entries = {key: self.recorder.scalar("getitem", found, key) for key in before}
+        for key, entry in entries.items():
+            fills = type(entry) is TracedList and type(before[key]) is list and not before[key]
+            if fills:  # what a loop fills has items that are alike
+                entry.value.type = list_type(entry.concrete) or entry.value.type
+            if isinstance(entry, Growing) and place in self.names.later:
+                entry.grow()
+        return entries
 
     def _after(self, place: int, result: Any, varies: bool) -> tuple[Value, Any]:
         """A value for what a variable is after the loop, and what the function gets for it."""
@@ -318,7 +334,7 @@ class Fold(Loop):
         if type(stand_in) is TracedList and self.appends[place] == {1}:
             stand_in.sized_by = self.source.length
         if place in self.sets:
-            stand_in = TracedSet(recorder, stand_in)
+            stand_in = TracedSet(recorder, None, stand_in)
         if place in self.names.later:
             stand_in.grow()
         return value, stand_in

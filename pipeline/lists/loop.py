@@ -26,7 +26,7 @@ from ..proxies.base import is_traced
 from ..proxies.byte_strings import TracedBytes
 from ..proxies.lists import TracedList
 from ..proxies.make import traced
-from ..proxies.trees import list_type, tensor_type
+from ..proxies.trees import list_type, same_container, tensor_type
 from ..recheck.prune import prune
 from ..recording.recorder import Recorder
 from .ways import EMPTY, MOST_WAYS, Fork, Tree, Way
@@ -141,7 +141,8 @@ class Loop:
             recorder.values.varying.add(id(value))
         if isinstance(item, tuple):
             kinds = kind if isinstance(kind, tuple) else [None] * len(item)
-            return tuple(self.part(value, index, *pair) for index, pair in enumerate(zip(item, kinds, strict=True)))
+            parts = [self.part(value, index, *pair) for index, pair in enumerate(zip(item, kinds, strict=True))]
+            return same_container(item, parts)
         if type(item) is dict and isinstance(kind, dict):
             return {key: self.part(value, key, part, kind[key]) for key, part in item.items()}
         found = traced(recorder, value, item, varies)

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...ops.graph.graph import Graph, Node, Operator, SourceLine, Value
-from ...ops.graph.traverse import leaves, map_leaves
+from ...ops.graph.graph import Graph, Guard, Node, Operator, SourceLine, Value
+from ...ops.graph.traverse import leaves, map_leaves, subgraphs, walk
 from ...ops.graph.types import ANY, SCALARS, STRINGS, ListType, TensorType, Type
 from ..proxies.tracer import Refuser
 
@@ -128,8 +128,10 @@ class Tree:
         if len(present) == 1:
             return present[0]
         outputs, joined = self._outputs(present[0][1], present[1][1])
-        if not outputs:
-            return present[0]
+        if not outputs and joined and not tested and any(_checks(nodes) for nodes, _ in present):
+            outputs, joined[0] = [0], Value(self._type(present[0][1][0], present[1][1][0]))
+        if not outputs:  # the sides give the same, whatever else is in them
+            return first.nodes[: step.count], tuple(joined)
         graphs = [self.closed(nodes, tuple(found[place] for place in outputs)) for nodes, found in present]
         args = (step.value, *graphs, self.inputs)
         values = tuple(joined[place] for place in outputs)
@@ -162,6 +164,12 @@ class Tree:
 
 _LISTS = {ANY, STRINGS}
 """The types of lists that a body makes, an empty one among them."""
+
+
+def _checks(nodes: Sequence[Node]) -> bool:
+    """Whether some nodes refuse what they may be given."""
+    inner = [each for node in nodes for graph in subgraphs(node) for each in walk(graph)]
+    return any(isinstance(node.target, Guard) for node in [*nodes, *inner])
 
 
 def _is_list(kind: Type) -> bool:

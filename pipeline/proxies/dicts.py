@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...ops.graph.graph import Value
-from .base import Traced
-from .lists import CHANGE, Growing, TracedList
+from .base import Traced, is_traced
+from .lists import CHANGE, Growing
 from .tracer import Tracer
 
 
@@ -16,12 +16,17 @@ class TracedDict(Growing, Traced):
 
     Attributes:
         missing: gives the entry of a key that it lacks, as for defaultdict; None where there is none.
+        patterns: an entry that the code put in, where that is a set or a dict, in all ways through a loop.
+        alike: makes an entry what a pattern is; listed: makes a list of a set.
     """
 
     missing: Callable[[], Any] | None = None
+    alike: Callable[[Any, Any], Any]
+    listed: Callable[[Any], Any]
 
     def __init__(self, tracer: Tracer, value: Value, concrete: dict[Any, Any], varies: bool) -> None:
         self._bind(tracer, value, concrete, varies)
+        self.patterns: list[Any] = []
 
     @property  # type: ignore[misc]  # mypy cannot follow the dynamic class
     def __class__(self) -> type:
@@ -29,10 +34,10 @@ class TracedDict(Growing, Traced):
 
     def __getitem__(self, key: Any) -> Any:
         if self.loop is None:
-            return self.tracer.scalar("getitem", self, key)
+            return self._as_put(self.tracer.scalar("getitem", self, key))
         if self.missing is not None:
             return self.setdefault(key, self.missing())
-        return self._entry(key, self._asked(key).tracer.scalar("getitem", self._asked(key), key))
+        return self._entry(key, self._as_put(self.tracer.scalar("getitem", self._asked(key), key)))
 
     def _asked(self, key: Any) -> TracedDict:
         """The same dict, with an entry for a key that no round of the example has given it yet."""
@@ -42,23 +47,37 @@ class TracedDict(Growing, Traced):
         return self.like(self.value, {**self.concrete, asked: entries[-1]})
 
     def _entry(self, key: Any, found: Any) -> Any:
-        """What is found under a key; a list knows where it belongs."""
-        return TracedEntry(self, key, found) if type(found) is TracedList else found
+        """What is found under a key; a container knows where it belongs."""
+        if isinstance(found, Growing):
+            found.loop, found.place = self.loop, PlaceInDict(self, key)
+        return found
 
     def like(self, value: Value, concrete: dict[Any, Any]) -> TracedDict:
         """A dict of the same kind for another value."""
         found = type(self)(self.tracer, value, concrete, True)
-        found.missing = self.missing
+        found.missing, found.patterns = self.missing, self.patterns
         return found
+
+    def _as_put(self, found: Any) -> Any:
+        """An entry as the code put it in: a set, which the graph holds as a list, or a dict with its own entries."""
+        if not self.patterns and self.missing is not None:
+            self.patterns.append(self.missing())
+        return self.alike(self.patterns[-1], found) if self.patterns else found
+
+    def _held(self, entry: Any) -> Any:
+        """An entry as the graph holds it."""
+        if isinstance(entry, set | dict) and not is_traced(entry):
+            self.patterns.append(entry)
+        return self.listed(entry) if isinstance(entry, set) else entry
 
     def setdefault(self, key: Any, default: Any = None) -> Any:
         """As for dict, with a default of the kind that the entries have."""
         self._allow_change("dict")
         if default is None:
             return self.tracer.refuse("dict.setdefault without a default gives None", "Give a default.")
-        found = self.tracer.scalar("lookup", self, key, default)
+        found = self.tracer.scalar("lookup", self, key, self._held(default))
         self[key] = found
-        return self._entry(key, found)
+        return self._entry(key, self._as_put(found))
 
     def __contains__(self, key: Any) -> bool:
         return bool(self.tracer.pin(self.tracer.scalar("contains", self, key), "it was searched"))
@@ -113,30 +132,33 @@ class TracedDict(Growing, Traced):
         if self.loop is None:
             tracer.refuse("a dict with keys of run time cannot be changed", "Build it in one dict comprehension.")
         self._allow_change("dict")
-        new = tracer.scalar("with_entry", self, key, item)
+        new = tracer.scalar("with_entry", self, key, self._held(item))
         self._bind(tracer, new.value, new.concrete, new.varies)
+        if self.place is not None:
+            self.place.put(self.like(new.value, new.concrete))
 
     __hash__ = None  # type: ignore[assignment]  # as for dict
 
 
-class TracedEntry(TracedList):
-    """A list in a dict with keys of run time: where it grows, the dict becomes another one.
+class PlaceInDict:
+    """Where a container is an entry of a dict with keys of run time.
 
     Args:
         owner: the dict.
-        key: under which the list is.
-        items: the list.
+        key: under which the entry is.
     """
 
-    def __init__(self, owner: TracedDict, key: Any, items: TracedList) -> None:
-        super().__init__(owner.tracer, items.value, items.concrete, items.varies)
-        self.owner, self.key, self.seen, self.loop = owner, key, owner.value, owner.loop
+    def __init__(self, owner: TracedDict, key: Any) -> None:
+        self.owner, self.key, self.seen = owner, key, owner.value
 
-    def _changed(self, name: str, *args: Any, **options: Any) -> None:
+    def check(self) -> None:
+        """Refuses a change of the entry after one of the dict."""
         if self.owner.value is not self.seen:
-            self.tracer.refuse("a list in a dict is changed after the dict", CHANGE)
-        super()._changed(name, *args, **options)
-        self.owner[self.key] = TracedList(self.tracer, self.value, self.concrete, self.varies)
+            self.owner.tracer.refuse("an entry of a dict is changed after the dict", CHANGE)
+
+    def put(self, entry: Any) -> None:
+        """Puts what the entry has become into the dict."""
+        self.owner[self.key] = entry
         self.seen = self.owner.value
 
 

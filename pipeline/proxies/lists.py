@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 from types import FrameType
-from typing import Any
+from typing import Any, Protocol
 
 from ...ops.graph.errors import RecordError
 from ...ops.graph.graph import Guard, Node, Value
@@ -15,9 +15,10 @@ from ...ops.tracing_hook import current
 from .base import Traced
 from .tracer import Tracer
 
+_SORT = "Write items = sorted(items, key=…), which makes a new list."
 CHANGE = "Build a new one: [*items, item] or a list comprehension."
 
-_GROWING = ("append", "extend", "insert", "sort", "reverse")
+GROWING = ("append", "extend", "insert", "sort", "reverse")
 """The methods that change a list of one name."""
 
 _ASKING = frozenset(("__bool__", "__torch_function__", "dispatch", "_branched", "decided"))
@@ -91,16 +92,28 @@ class Rounds:
         return value
 
 
+class EntryPlace(Protocol):
+    """Where a container is an entry of another one, which becomes another value with it."""
+
+    def check(self) -> None:
+        """Refuses a change of the entry after one of what it is in."""
+
+    def put(self, entry: Any) -> None:
+        """Puts what the entry has become there."""
+
+
 class Growing:
     """A container of one name, which the code that runs may change: it becomes another value then.
 
     Attributes:
         tracer: of the recording.
         loop: the innermost loop of the code that may change it, False where that is in none; None where none may.
+        place: where it is an entry; None where it is none.
     """
 
     tracer: Tracer
     loop: Any = None
+    place: EntryPlace | None = None
 
     def grow(self) -> Any:
         """The container itself, which the code that runs now may change."""
@@ -110,6 +123,8 @@ class Growing:
 
     def _allow_change(self, what: str) -> None:
         """Refuses a change by other code than that which may make one."""
+        if self.place is not None:
+            self.place.check()
         tracer, loops = self.tracer, self.tracer.rounds.open
         running: object = current()
         if running is not tracer or (loops[-1] if loops else False) is not self.loop:
@@ -194,16 +209,18 @@ class TracedList(Growing, Traced):
             return lambda item: self.tracer.scalar("index" if name == "index" else "counted", self, item)
         if name == "copy":
             return lambda: self.tracer.scalar("list", self)
-        if name in _GROWING and self.loop is not None:
+        if name in GROWING and self.loop is not None:
             return partial(self._changed, name)
-        return self.tracer.refuse(f"list.{name} on a list of any length cannot be recorded", CHANGE)
+        fix = _SORT if name == "sort" else CHANGE
+        return self.tracer.refuse(f"list.{name} on a list of any length cannot be recorded", fix)
 
     def _changed(self, name: str, *args: Any, **options: Any) -> None:
         """Stands for a method that changes the list."""
         tracer = self.tracer
         self._allow_change("list")
         if options or (name == "insert" and args[:1] != (0,)) or (name in ("sort", "reverse") and args):
-            tracer.refuse(f"list.{name} with such arguments cannot be recorded on a list of any length", CHANGE)
+            fix = _SORT if name == "sort" else CHANGE
+            tracer.refuse(f"list.{name} with such arguments cannot be recorded on a list of any length", fix)
         old = TracedList(tracer, self.value, self.concrete, self.varies)
         match name:
             case "append":
@@ -217,8 +234,14 @@ class TracedList(Growing, Traced):
                 new = tracer.scalar("sorted", old, False)
             case _:
                 new = tracer.scalar("reversed", old)
+        self.become(new)
+
+    def become(self, new: TracedList) -> None:
+        """Makes the list another one, in code that may change it."""
         self.sized_by = None
-        self._bind(tracer, new.value, new.concrete, new.varies)
+        self._bind(self.tracer, new.value, new.concrete, new.varies)
+        if self.place is not None:
+            self.place.put(TracedList(self.tracer, new.value, new.concrete, new.varies))
 
     def __setitem__(self, index: Any, item: Any) -> None:
         self.tracer.refuse("a list of any length cannot be changed", CHANGE)

@@ -11,6 +11,7 @@ from .dicts import TracedDict
 from .lists import Growing, TracedList
 from .tracer import Tracer
 
+UNORDERED = "the order of a set cannot be recorded"
 _ORDER = "Use sorted(…), len(…) or `in`; dict.fromkeys(items) drops repeats and keeps the order."
 
 
@@ -38,11 +39,23 @@ class TracedSet(Growing):
     """A set of run-time values: a list of them without repeats, whose order nobody may see.
 
     Attributes:
-        items: the list.
+        table: a dict with the items as keys, for a set that a loop fills: it is asked in constant time; else None.
     """
 
-    def __init__(self, tracer: Tracer, items: TracedList) -> None:
-        self.tracer, self.items = tracer, items
+    def __init__(self, tracer: Tracer, items: TracedList | None, table: TracedDict | None = None) -> None:
+        self.tracer, self.table, self._items = tracer, table, items
+
+    @property
+    def items(self) -> TracedList:
+        """The items in a list."""
+        if self._items is None:
+            self._items = self.tracer.scalar("keys", self.table)
+        return self._items
+
+    def _hold(self, items: TracedList | None, table: TracedDict | None = None) -> None:
+        self._items, self.table = items, table
+        if self.place is not None:
+            self.place.put(self.items)
 
     @property  # type: ignore[misc]  # mypy cannot follow the dynamic class
     def __class__(self) -> type:
@@ -50,7 +63,7 @@ class TracedSet(Growing):
 
     def length(self) -> Any:
         """How many there are, traced."""
-        return self.items.length()
+        return self.tracer.scalar("len", self.table) if self.table is not None else self.items.length()
 
     def __len__(self) -> int:
         return len(self.items)
@@ -117,6 +130,10 @@ class TracedSet(Growing):
 
     def add(self, item: Any) -> None:
         """As for set, in code that may change it."""
+        if self.table is not None and self.loop is not None:
+            self._allow_change("set")
+            self._hold(None, self.tracer.scalar("with_entry", self.table, item, True))
+            return
         new = self.tracer.scalar("not_", self.tracer.scalar("contains", self.items, item))
         self._become(self._appended, self.tracer.scalar("mul", [item], new))
 
@@ -135,13 +152,13 @@ class TracedSet(Growing):
         if self.loop is None:
             self.tracer.refuse("a set of run time cannot be changed", _ORDER)
         self._allow_change("set")
-        self.items = change(*given).items
+        self._hold(change(*given).items)
 
     def __iter__(self) -> Iterator[Any]:
         return self._refuse()
 
     def _refuse(self) -> NoReturn:
-        self.tracer.refuse("the order of a set cannot be recorded: Python's differs from run to run", _ORDER)
+        self.tracer.refuse(f"{UNORDERED}: Python's differs from run to run", _ORDER)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or not hasattr(set, name):
@@ -186,6 +203,13 @@ def items_of(tracer: Tracer, found: Any) -> Any:
     return found.items if type(found) is TracedSet else tracer.scalar("list", _items(found))
 
 
+def table_of(tracer: Tracer, found: Any) -> Any:
+    """A dict of the graph with the items of a set as its keys."""
+    if type(found) is TracedSet and found.table is not None:
+        return found.table
+    return tracer.scalar("from_keys", items_of(tracer, found), True)
+
+
 def dict_of(tracer: Tracer, found: Any) -> Any:
     """The stand-in for a dict that a loop fills."""
     if is_traced(found):
@@ -202,3 +226,18 @@ def growable(tracer: Tracer, found: Any) -> Any:
     if isinstance(found, set):
         return TracedSet(tracer, items_of(tracer, found)).grow()
     return dict_of(tracer, found).grow() if isinstance(found, dict) else found
+
+
+def _alike(pattern: Any, found: Any) -> Any:
+    """An entry of a dict as what a pattern is: a set, a Counter, or a dict that makes entries."""
+    if isinstance(pattern, set) and type(found) is TracedList:
+        return TracedSet(found.tracer, found)
+    if not isinstance(pattern, dict) or type(found) is not TracedDict:
+        return found
+    if type(pattern) is Counter:
+        return TracedCounter(found.tracer, found.value, found.concrete, found.varies)
+    found.missing = getattr(pattern, "default_factory", None)
+    return found
+
+
+TracedDict.alike, TracedDict.listed = staticmethod(_alike), staticmethod(_items)

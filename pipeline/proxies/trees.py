@@ -17,7 +17,7 @@ from ...ops.graph.operators.names import OF_ARRAYS
 from ...ops.graph.types import DTYPES, SCALARS, STR, STRINGS, ListType, TensorType, Type
 from ...ops.lowering.held_objects import is_held
 from ...ops.runtime.primitives.callables import recorded_names
-from ...ops.runtime.primitives.named_tuples import is_ordered, is_record, to_ordered, to_record
+from ...ops.runtime.primitives.named_tuples import as_named_tuple, is_ordered, is_record, to_ordered, to_record
 from ...ops.runtime.primitives.numpy import DTYPES as DTYPES_OF_NUMPY
 from ...ops.runtime.primitives.numpy import TEXTUAL, WORDS
 from ...ops.runtime.user_code import user_line
@@ -50,6 +50,8 @@ def to_ir(tree: Any, leaf: Leaf, key: Leaf, size: Callable[[Any], Any] = tuple) 
             return to_ordered(tuple(map(key, tree)), tuple(map(converted, tree.values())))
         if isinstance(tree, dict):
             return {key(k): converted(item) for k, item in tree.items()}
+        if (found := as_named_tuple(tree)) is not None and not is_held(tree):
+            return converted(found)
         if isinstance(tree, slice):
             return slice(*map(converted, (tree.start, tree.stop, tree.step)))
         return leaf(tree)
@@ -105,6 +107,8 @@ def concrete(tree: Any) -> Any:
         return tree.concrete
     if type(tree) in (tuple, torch.Size):
         return tuple(concrete(item) for item in tree)
+    if is_record(tree):
+        return same_container(tree, [concrete(item) for item in tree])
     if type(tree) is list:
         return [concrete(item) for item in tree]
     if type(tree) is dict:

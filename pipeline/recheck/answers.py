@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from ...ops.runtime.primitives.named_tuples import as_named_tuple
+
 
 def difference(wanted: Any, got: Any, *, values: bool = True, exact: bool = False) -> str:
     """What differs between two results in a few words; empty if nothing does.
@@ -23,6 +25,8 @@ def difference(wanted: Any, got: Any, *, values: bool = True, exact: bool = Fals
             order of summation makes.
     """
     inner = partial(difference, values=values, exact=exact)
+    if (record := as_named_tuple(wanted)) is not None:  # which an archive gives for a dataclass
+        wanted = record
     if isinstance(wanted, torch.Tensor):
         return _of_tensors(wanted, got, values, exact)
     if isinstance(wanted, np.str_):  # an archive gives the same text as a str

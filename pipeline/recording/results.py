@@ -156,9 +156,9 @@ def _type_of(thing: Any) -> Any:
 
 def _wrapped(recorder: Tracer, name: str, found: Any, varies: bool, alike: Type | None = None) -> tuple[Any, Any]:
     """The output pattern and the stand-in of a result; a list may have any length, a tuple has its own."""
-    if type(found) is tuple:
+    if type(found) is tuple or is_record(found):
         pairs = [_wrapped(recorder, name, item, varies) for item in found]
-        return tuple(output for output, _ in pairs), tuple(item for _, item in pairs)
+        return tuple(output for output, _ in pairs), same_container(found, [item for _, item in pairs])
     if isinstance(found, torch.Tensor):
         return _item(recorder, found)
     kind: Type = STRINGS if _are_texts(found) else SCALARS.get(type(found), ANY)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from ...ops.graph.graph import SourceLine
 
+_BEFORE = "Do it before, and pass what it gives."
+_DATES = "Make the date before, and pass what is asked of it, such as date.weekday() or date.toordinal()."
 _INSTEAD = {
     "from_bytes(": "Use torch.frombuffer(bytearray(data), dtype=torch.int32).item(), with the dtype of as many bytes.",
     "default_rng(": "Use generator = torch.Generator().manual_seed(seed), and torch.randn(n, generator=generator).",
@@ -11,6 +13,11 @@ _INSTEAD = {
     "Fraction(": "Write numerator / denominator, which is recorded.",
     "fromisoformat(": "Take the text apart: year, month, day = map(int, text.split('-')).",
     "strptime(": "Take the text apart: year, month, day = map(int, text.split('-')).",
+    "fromtimestamp(": "Write seconds // 3600 % 24 for the hour, (seconds // 86400 + 3) % 7 for the weekday, in UTC.",
+    "datetime.date(": _DATES,
+    "datetime.datetime(": _DATES,
+    "json.loads(": _BEFORE,
+    "hashlib.": _BEFORE,
     "validate_python(": "Make a dict of it, and a model of that dict outside of the function.",
     "gcd(": "Use torch.gcd(torch.tensor(a), torch.tensor(b)).item().",
 }

@@ -12,21 +12,22 @@ from ...ops.graph.graph import Graph, Node, Operator, SourceLine
 from ...ops.graph.traverse import walk
 
 _MAY_FAIL = {
-    "py.int": "tracepack.cond(text.isdigit(), lambda: int(text), lambda: -1)",
-    "py.float": "tracepack.cond(text.isdigit(), lambda: float(text), lambda: 0.0)",
-    "py.lookup": "table.get(key, default)",
-    "py.getitem": "tracepack.cond(len(items) > 1, lambda: items[1], lambda: default)",
-    "py.index": "tracepack.cond(item in items, lambda: items.index(item), lambda: -1)",
-    "py.str_index": "text.find(part)",
+    "py.int": ("text.lstrip('-').isdigit()", "int(text)", "-1"),
+    "py.float": ("text.lstrip('-').replace('.', '', 1).isdigit()", "float(text)", "0.0"),
+    "py.lookup": ("", "table.get(key, default)", ""),
+    "py.getitem": ("len(items) > 1", "items[1]", "default"),
+    "py.index": ("item in items", "items.index(item)", "-1"),
+    "py.str_index": ("", "text.find(part)", ""),
 }
-"""The operators whose errors people catch -> what to write instead."""
+"""The operators whose errors people catch -> the condition under which they do not fail, what gives the result then,
+and what else: what to write instead. In a loop a plain choice is recorded, elsewhere `tracepack.cond` is."""
 
 
 def caught_errors(graph: Graph) -> Iterator[str]:
     """A line for each operator that may fail in a `try` with an `except`."""
     for node in walk(graph):
         form = _form(node)
-        if form and node.line is not None and _is_caught(node.line):
+        if form and node.line is not None and _tries_around(node.line):
             yield f"{node.line}: an error here ends the run: a recording holds no `except`. {form} takes its place"
 
 
@@ -35,22 +36,45 @@ def _form(node: Node) -> str:
     name = node.target.name if isinstance(node.target, Operator) else ""
     has_default = name == "py.lookup" and len(node.args) == len(("table", "key", "default"))
     of_loop = name == "py.getitem" and node.line is not None and "for " in node.line.code
-    return "" if has_default or of_loop else _MAY_FAIL.get(name, "")
+    return "" if has_default or of_loop else _instead_of(name, node.line)
 
 
-def _is_caught(line: SourceLine) -> bool:
-    """Whether a line stands in a `try` that catches something, as far as its source is known."""
+def form_for(error: BaseException, line: SourceLine | None) -> str:
+    """What to write instead of what raised an error that the function catches; empty where nothing is known."""
+    code = line.code if line is not None else ""
+    of_texts = "py.float" if "float(" in code else "py.int" if "int(" in code else ""
+    names: dict[type[BaseException], str] = {ValueError: of_texts, KeyError: "py.lookup", IndexError: "py.getitem"}
+    name = names.get(type(error), "")
+    return _instead_of(name, line)
+
+
+def _instead_of(name: str, line: SourceLine | None) -> str:
+    condition, form, other = _MAY_FAIL.get(name, ("", "", ""))
+    if not condition:
+        return form
+    in_loop = line is not None and any(looped for _, _, looped in _tries_around(line))
+    return (
+        f"{form} if {condition} else {other}"
+        if in_loop
+        else (f"tracepack.cond({condition}, lambda: {form}, lambda: {other})")
+    )
+
+
+def _tries_around(line: SourceLine) -> list[tuple[int, int, bool]]:
+    """The `try` statements around a line that catch something, as far as its source is known."""
     known = [path for path in list(linecache.cache) if PurePath(path).name == line.file]
     known = [path for path in known if linecache.getline(path, line.line).strip()[:200] == line.code]
-    return any(first <= line.line <= last for path in known for first, last in _tried(path))
+    return [each for path in known for each in _tried(path) if each[0] <= line.line <= each[1]]
 
 
 @lru_cache(maxsize=64)
-def _tried(path: str) -> list[tuple[int, int]]:
-    """The first and the last line of what each `try` of a file tries."""
+def _tried(path: str) -> list[tuple[int, int, bool]]:
+    """The first and the last line of what each `try` of a file tries, and whether it stands in a loop."""
     try:
         tree = ast.parse("".join(linecache.getlines(path)))
     except SyntaxError:  # it is being edited, or no Python
         return []
+    looped = {inner for node in ast.walk(tree) if isinstance(node, ast.For) for inner in ast.walk(node)}
     tries = [node for node in ast.walk(tree) if isinstance(node, ast.Try) and node.handlers]
-    return [(node.body[0].lineno, node.body[-1].end_lineno or node.body[-1].lineno) for node in tries]
+    ends = [(node.body[0].lineno, node.body[-1].end_lineno or node.body[-1].lineno) for node in tries]
+    return [(*end, node in looped) for end, node in zip(ends, tries, strict=True)]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import collections
+import copy
+import dataclasses
 import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -28,9 +31,20 @@ def loaded(process: Callable[..., Any], *example: Any, trust: bool = False) -> t
     return tracepack.load(file.getvalue(), trust=trust)
 
 
+def _as_archived(tree: Any) -> Any:
+    """A result of the function with a namedtuple for each dataclass, which is what a file gives."""
+    if dataclasses.is_dataclass(tree) and not isinstance(tree, type | dict):
+        names = [field.name for field in dataclasses.fields(tree)]
+        kind = collections.namedtuple(type(tree).__name__, names)  # type: ignore[misc]  # known at run time only
+        return kind(*(_as_archived(getattr(tree, name)) for name in names))
+    if type(tree) in (list, tuple):
+        return type(tree)(map(_as_archived, tree))
+    return {key: _as_archived(item) for key, item in tree.items()} if type(tree) is dict else tree
+
+
 def check(case: Case) -> None:
     """The loaded file answers as the function does, on the example and on every other input."""
     mod = loaded(case.process, *case.example, trust=case.trust)
     for given in (case.example, *case.others):
-        wanted, got = case.process(*given), mod(*given)
+        wanted, got = _as_archived(case.process(*copy.deepcopy(given))), mod(*copy.deepcopy(given))
         assert difference(wanted, got) == "", f"{given}: {got!r} instead of {wanted!r}"

@@ -13,7 +13,7 @@ from tests.campaigns.check import difference
 from tests.everyday import choices, idioms, labels, lists, tallies, texts
 from tests.everyday.case import check, loaded
 from tests.everyday.loops import appending, branches, carrying, growing, iterators, leaving, nested, pieces, reductions
-from tests.everyday.values import filling, first_day, several
+from tests.everyday.values import filling, first_day, kept_lists, records, several
 from tests.everyday.values import growing as growing_dicts
 
 
@@ -104,14 +104,38 @@ def test_an_error_that_the_function_catches_is_said_to_end_the_run(process) -> N
         mod("x")
 
 
+@pytest.mark.parametrize("process", first_day.LOOPED)
+def test_a_loop_in_which_an_error_is_caught_is_said_with_the_form_that_is_recorded(process) -> None:
+    words = first_day.LOOPED[process]
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        loaded(process, ["1", "2"])
+    assert any(re.search(f"{words} takes its place", str(each.message)) for each in said)
+    with pytest.raises(tracepack.RecordError, match=f"got ValueError.*Write {words}"):
+        tracepack.trace(process, ["1", "x"])
+
+
 @pytest.mark.parametrize("form", first_day.RECORDS)
 def test_a_record_or_a_table_is_refused_with_the_form_that_is_taken(form) -> None:
     process, example = first_day.RECORDS[form]
     with pytest.raises(tracepack.SignatureError, match=re.escape(f"Pass {form}: records are dicts or namedtuples")):
         tracepack.trace(process, example)
-    if isinstance(example, first_day.Scored):
-        with pytest.raises(tracepack.RecordError, match=r"Return dataclasses\.asdict\(record\): records are dicts"):
-            tracepack.trace(lambda text: first_day.Scored(text, 0.5), "a")
+
+
+@pytest.mark.parametrize("name", records.CASES)
+def test_records_that_the_function_makes(name) -> None:
+    check(records.CASES[name])
+
+
+@pytest.mark.parametrize("name", kept_lists.CASES)
+def test_lists_of_one_name_that_the_function_changes(name) -> None:
+    check(kept_lists.CASES[name])
+
+
+@pytest.mark.parametrize("process", kept_lists.REFUSED)
+def test_a_list_that_has_another_name_is_not_changed(process) -> None:
+    with pytest.raises(tracepack.RecordError, match=r"list.sort .*Write items = sorted\(items, key=…\)"):
+        tracepack.trace(process, "b a c")
 
 
 @pytest.mark.parametrize("process", first_day.DATES)

@@ -66,12 +66,19 @@ def _while(test: Callable[..., Any], body: Callable[..., Any], carried: Any, con
     if takes_control_flow():
         loop: Any = torch.while_loop
         return loop(lambda *now: test(*now, *constant)[0], lambda *now: tuple(body(*now, *constant)), tuple(carried))
-    state, left = tuple(carried), _rounds.get()
+    return rounds(test, body, tuple(carried), constant, check_nesting)
+
+
+def rounds(
+    test: Callable[..., Any], body: Callable[..., Any], state: Any, constant: Any, check: Callable[[Any], Any] = len
+) -> Any:
+    """What a loop carries after its last round; the state of each round goes through a check."""
+    left = _rounds.get()
     while test(*state, *constant)[0]:
         if left is not None and (left := left - 1) < 0:
             raise EndlessError
         state = tuple(body(*state, *constant))
-        check_nesting(state)
+        check(state)
     return state
 
 

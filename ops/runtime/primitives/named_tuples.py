@@ -1,11 +1,14 @@
 """Records in outputs: torch's return types, the user's namedtuples without their class, and OrderedDicts; torch.Size.
 
+A dataclass counts as the namedtuple of its fields: its class, with the methods that it may have, is in no archive.
+
 An archive holds the name of the type and those of its fields. Torch's own types are found by name; for any other one a
 namedtuple class with this name and these fields is made once. The fields of an OrderedDict are its keys.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections import OrderedDict, namedtuple
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -40,6 +43,17 @@ def to_record(value: Any, items: tuple[Any, ...]) -> Record:
         return Record(_TORCH + kind.__name__, tuple(ordered), items)
     _LIVE[kind.__name__, tuple(kind._fields)] = kind
     return Record(kind.__name__, tuple(kind._fields), items)
+
+
+def as_named_tuple(value: Any) -> Any:
+    """The namedtuple of a dataclass's fields; None for anything else, and for a field whose name begins with `_`."""
+    if isinstance(value, type | Mapping) or not dataclasses.is_dataclass(value):
+        return None
+    names = tuple(field.name for field in dataclasses.fields(value))
+    kind = type(value).__name__
+    if not names or any(name.startswith("_") or not is_plain_name(name) for name in (*names, kind)):
+        return None
+    return _namedtuple(kind, names)(*(getattr(value, name) for name in names))
 
 
 def is_ordered(value: Any) -> bool:

@@ -26,8 +26,11 @@ MAKERS = (
 _WALKERS = ("torch.tensor", "torch.as_tensor")
 
 
-def check_nesting(tree: Any) -> None:
+def check_nesting(tree: Any) -> int:
     """Checks the size of a tree of lists, tuples and dicts; one that is held twice counts twice.
+
+    Returns:
+        The items of all containers in it, and how many containers these are, together.
 
     Raises:
         GuardError: it is too large, or too deep.
@@ -45,6 +48,7 @@ def check_nesting(tree: Any) -> None:
         if inner and level >= MOST_LEVELS:
             raise GuardError("lists are nested too deeply", expected=f"at most {MOST_LEVELS} levels")
         waiting += [(each, level + 1) for each in inner]
+    return count
 
 
 _LISTS = (list, tuple, dict)

@@ -118,7 +118,8 @@ def _known_keys(loop: Loop, keys: list[Any]) -> list[Any] | None:
     """The keys that a loop over constants makes, where each is an item or a part of one, and none is left out."""
     found, steps = loop.source.constants, [step for way in loop.ways for step in way.steps]
     parts = {_part(loop, way, key) for way, key in zip(loop.ways, keys, strict=False)}
-    if found is None or len(parts) != 1 or None in parts or any(step.is_test for step in steps):
+    left_out = len(keys) != len(loop.ways) or any(step.is_test for step in steps)
+    if found is None or len(parts) != 1 or None in parts or left_out:
         return None
     (part,) = parts
     known = found if part == _WHOLE else [item[part] for item in found]

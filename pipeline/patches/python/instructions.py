@@ -15,6 +15,7 @@ from typing import Any
 from ....ops.runtime.user_code import is_users
 from ...lists.carried import Carried
 from ...lists.pieces import NAMES
+from ...proxies.lists import GROWING
 from .assembly import applied, assembler, constant, of_pair, replaced_last, replaced_pair, rewritten, swap, tuple_of
 from .choices import EITHER, Choices, Defaults, may_choose
 from .dunders import OPERATORS
@@ -24,7 +25,8 @@ from .loops.comprehensions import Comprehensions
 from .loops.flow import raised_by
 from .loops.growing import goes_into_loop
 from .loops.leaving import GoingOn, loops_left_early, names_for
-from .methods import PIECES, RECEIVERS
+from .loops.new_lists import is_own_list
+from .methods import OWN_LIST, PIECES, RECEIVERS
 from .none_tests import NONE_TESTS, tests_call
 from .operations import (
     ADDED,
@@ -97,7 +99,7 @@ _OPERATIONS = frozenset(
 
 def _is_operation(name: str, argument: Any) -> bool:
     if name in ("LOAD_ATTR", "LOAD_METHOD"):
-        return argument in _RECEIVERS
+        return argument in _RECEIVERS or argument in GROWING
     return name in _OPERATIONS or (name == "BINARY_OP" and argument in _MODULO)
 
 
@@ -124,7 +126,7 @@ def _turned(carried: Carried) -> list[Any]:
 def _changed(instructions: Sequence[Any], code: CodeType) -> Iterable[list[Any]]:
     """For each instruction those that take its place, itself among them where it stays."""
     rounds, choices = Comprehensions(instructions, code), Choices(instructions, _JUMPS)
-    appending, defaults = Appending(instructions), Defaults(instructions)
+    appending, defaults = Appending(instructions, code), Defaults(instructions)
     carrying = Carrying(instructions, code, set(appending.begins))
     for index, this in enumerate(instructions):
         if index in defaults.ends:
@@ -162,6 +164,8 @@ def _of(this: Any, index: int, instructions: Sequence[Any], rounds: Comprehensio
             return [*replaced_pair(SUBSCRIPT), this]
         case "LOAD_ATTR" | "LOAD_METHOD" if this.argval in NAMES and goes_into_loop(instructions, index):
             return [*applied(PIECES), this]
+        case "LOAD_ATTR" | "LOAD_METHOD" if this.argval in GROWING and is_own_list(instructions, index):
+            return [*applied(OWN_LIST), this]
         case "LOAD_ATTR" | "LOAD_METHOD" if this.argval in _RECEIVERS:
             return [*applied(_RECEIVERS[this.argval]), this]
         case "LOAD_CONST" if tests_call(instructions, index + 1):

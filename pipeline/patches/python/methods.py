@@ -21,6 +21,7 @@ from ...lists.formats import filled_in
 from ...lists.loop import collected
 from ...lists.pieces import Pieces
 from ...proxies.base import is_free_shape, is_traced
+from ...proxies.lists import TracedList
 from ...proxies.sets import TracedSet, items_of
 from ...proxies.strings import method_of
 from ...recording.recorder import Recorder
@@ -217,6 +218,27 @@ def _in_pieces(thing: Any) -> Any:
     ours = recorder is not None and (thing is torch or (isinstance(thing, torch.Tensor) and thing in recorder.values))
     return Pieces(recorder, thing) if recorder is not None and ours else RECEIVERS["split"][thing]
 
+
+class _OwnList:
+    """Stands for a list of any length of one name, while a method changes it."""
+
+    def __init__(self, items: TracedList) -> None:
+        self.items = items
+
+    def sort(self, *, key: Any = None, reverse: Any = False) -> None:
+        """As for list."""
+        self.items.become(stand_in_of(sorted)(self.items, key=key, reverse=reverse))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.items, name)
+
+
+def _own_list(thing: Any) -> Any:
+    return _OwnList(thing.grow()) if active() is not None and type(thing) is TracedList else thing
+
+
+OWN_LIST = HandedOver(_own_list)
+"""What gives the receiver of a method that changes a list which nothing but a local variable knows."""
 
 PIECES = HandedOver(_in_pieces)
 """What gives the receiver of a method whose result a loop goes through."""

@@ -127,7 +127,8 @@ def _contains(operands: Any) -> Any:
     item, container = operands
     recorder = active()
     if recorder is not None:
-        container = container.items if type(container) is TracedSet else container
+        if type(container) is TracedSet:
+            container = container.items if container.table is None else container.table
         if type(container) in _OWN:
             return recorder.scalar("contains", container, item)
         if type(container) in (list, tuple, set, frozenset, dict, str) and (is_traced(item) or holds_traced(container)):

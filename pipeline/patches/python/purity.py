@@ -116,6 +116,8 @@ class _EffectReader:
         name, before, self.module = each.opname, self.module, None
         if name in ("LOAD_GLOBAL", "LOAD_DEREF") or (name == "LOAD_FAST" and each.argval in self.local):
             return self._reads((self.local if name == "LOAD_FAST" else self.known).get(each.argval, each))
+        if name == "STORE_SUBSCR":  # into a dict that was made for the loop
+            return bool(self.local)
         if name == "LOAD_CONST":
             return self._is_plain_constant(each.argval)
         if name in ("LOAD_ATTR", "LOAD_METHOD"):

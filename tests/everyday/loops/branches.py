@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import torch
 
 from tests.everyday.case import Case
@@ -125,6 +127,30 @@ _NUMBERS = ([_X], [[torch.tensor([0.9])], [torch.tensor([0.1, 0.0, 0.6, 0.3, 0.8
 _TEXTS = ([["abc", "", "xyzw"]], [[["q", "a"]], [[""]], [[]]])
 _CORNERS = torch.tensor([[0.0, 0, 1, 1], [2, 2, 1, 3], [0, 0, 4, 4]])
 
+
+def amounts(lines):
+    found = []
+    for line in lines:
+        text = line.strip()
+        if not text:
+            continue
+        text = re.sub("[|]", "I", text)
+        match = re.search(r"(\d{1,9})[.,](\d{2})", text)
+        amount = float(f"{match.group(1)}.{match.group(2)}") if match else 0.0
+        found.append({"text": text, "amount": amount})
+    return found
+
+
+def asked_for_nothing(texts):
+    found = []
+    for text in texts:
+        match = re.search(r"\d{1,3}", text)
+        if match:
+            match.group(0)
+        found.append("k")
+    return found
+
+
 CASES = {
     "continue": Case(parsed, [["a=1", "#x", "", "b=q"]], [[["z=9"]], [["#"]], [["k", "l=", "m=12", "n=o"]], [[]]]),
     "one if in another": Case(graded, *_NUMBERS),
@@ -149,6 +175,10 @@ CASES = {
         [["a bb", "c"]],
         [[["", "q"]], [[]]],
     ),
+    "a match that one way asks, after a filter": Case(
+        amounts, [["of 3,20", "", "none"]], [[["x"]], [["a 1.25 b", " ", "c 33.10", ""]], [[]]]
+    ),
+    "a match that is asked for nothing": Case(asked_for_nothing, [["a1", "b"]], [[["x", "22"]], [[]]]),
     "a long chain": Case(priced, [["k", "a"]], [[[]], [["j", "x", "c"]], [list("abcdefghijkl")]]),
     "a flag": Case(lambda texts, up: [t.upper() if up else t for t in texts], [["a"], True], [[["b", "c"], False]]),
     "a mode": Case(lambda texts, m: [t.upper() if m == "up" else t for t in texts], [["a"], "up"], [[["b"], "down"]]),

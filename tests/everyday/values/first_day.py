@@ -66,6 +66,34 @@ def second(text):
     return tracepack.cond(len(items) > 1, lambda: items[1], lambda: "none")
 
 
+def numbers_or(items):
+    found = []
+    for text in items:
+        try:
+            found.append(int(text))
+        except ValueError:
+            found.append(-1)
+    return found
+
+
+def each_number(items):
+    return [number_or(text) for text in items]
+
+
+LOOPED = {
+    numbers_or: r"int\(text\) if text.lstrip\('-'\).isdigit\(\) else -1",
+    each_number: r"tracepack.cond\(text.lstrip\('-'\).isdigit\(\), lambda: int\(text\), lambda: -1\)",
+}
+"""Loops in which an error is caught -> what takes its place."""
+
+
+def numbers_chosen(items):
+    found = []
+    for text in items:
+        found.append(int(text) if text.lstrip("-").isdigit() else -1)  # noqa: PERF401  # the form is tested
+    return found
+
+
 CAUGHT = [number_or, entry_or, second_or]
 """Functions that catch an error which the file raises."""
 
@@ -112,6 +140,12 @@ CASES = {
         lambda x: list(map(max, x.tolist(), x.flip(0).tolist())), [torch.rand(2)], [[torch.rand(5)]]
     ),
     "filter of letters": Case(lambda text: "".join(filter(str.isalpha, text)), ["a1b"], [["xyz1 "], [""]]),
+    "numbers or -1": Case(numbers_chosen, [["1", "2"]], [[["1", "x"]], [[]], [["-7", "", "8.5"]]]),
+    "floats or 0": Case(
+        lambda items: [float(t) if t.lstrip("-").replace(".", "", 1).isdigit() else 0.0 for t in items],
+        [["1.5", "2"]],
+        [[["x"]], [["-1.25", "", ".", "7."]]],
+    ),
     "a number or -1": Case(
         lambda text: tracepack.cond(text.isdigit(), lambda: int(text), lambda: -1), ["12"], [["x"], ["7"]]
     ),

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence, Set
+from types import CodeType
 from typing import Any
 
-from .flow import LOADS, LocalFlow, is_rare
+from .flow import LOADS, STORES, LocalFlow, is_rare, stored_cells, stored_inside
 from .growing import taker_of
 from .new_lists import is_new_list
 
@@ -21,7 +22,7 @@ CHANGES = frozenset(
 )
 """Methods that change what they are called on."""
 _REFUSED = (
-    "STORE_SUBSCR", "STORE_ATTR", "STORE_GLOBAL", "STORE_DEREF", "STORE_NAME", "YIELD_VALUE", "IMPORT_NAME",
+    "STORE_SUBSCR", "STORE_ATTR", "STORE_GLOBAL", "STORE_NAME", "YIELD_VALUE", "IMPORT_NAME",
     "FOR_ITER", "RETURN_VALUE", "RETURN_CONST",
 )  # fmt: skip
 _METHODS = ("LOAD_METHOD", "LOAD_ATTR")
@@ -39,8 +40,8 @@ class Appending:
         stores: the indices of the instructions that put an entry into the dict of a loop.
     """
 
-    def __init__(self, instructions: Sequence[Any]) -> None:
-        self.instructions = instructions
+    def __init__(self, instructions: Sequence[Any], code: CodeType) -> None:
+        self.instructions, self.code = instructions, code
         self.places = {id(each): index for index, each in enumerate(instructions)}
         self.begins: dict[int, tuple[int, Any]] = {}
         self.ends: dict[int, Any] = {}
@@ -92,14 +93,14 @@ class Appending:
     def _is_plain(self, body: range, head: int, listed: str, stores: set[int]) -> bool:
         """Whether a body stays within itself, and stores only what each round reads after it stored that."""
         code = self.instructions
-        if leaves_itself(code, body, head, self.places, stores):
+        if leaves_itself(code, body, head, self.places, stores) or stored_inside(self.code, stored_cells(code, body)):
             return False
         uses = sum(code[at].opname in LOADS and code[at].argval == listed for at in body)
         if changes_others(code, body, set() if stores else {listed}) or (stores and uses != len(stores)):
             return False
         if any(is_rare(code[at]) for at in body):  # torch takes the pairs of Python 3.13 apart
             return False
-        stored = {code[at].argval for at in body if code[at].opname == "STORE_FAST"}
+        stored = {code[at].argval for at in body if code[at].opname in STORES}
         flow = LocalFlow(code)
         appends = flow.most(body, lambda each: each.opname == "STORE_SUBSCR" or _is_method(each, "append"))
         return listed not in stored and appends < 2 and not flow.unstored(body, stored)
@@ -112,11 +113,11 @@ class Appending:
         known = len(others) == len(self._stores(after)) and listed not in others
         if sum(each.target is code[end] for each in code) != 1 or not known:
             return False
-        stored = {code[at].argval for at in body if code[at].opname == "STORE_FAST"}
+        stored = {code[at].argval for at in body if code[at].opname in STORES}
         for at in range(end, len(code)):
             each = code[at]
             changes = each.opname in _METHODS and each.argval in CHANGES and code[at - 1].argval == listed
-            if each.opname == "STORE_FAST":
+            if each.opname in STORES:
                 stored.discard(each.argval)
             elif changes or stored.intersection(_names(each)):
                 return False

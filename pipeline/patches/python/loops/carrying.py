@@ -12,10 +12,11 @@ from types import CodeType
 from typing import Any
 
 from ....lists.carried import Carried
+from ....proxies.lists import GROWING
 from .appending import changes_others, leaves_itself
-from .flow import LOADS, LocalFlow, is_rare
+from .flow import LOADS, LocalFlow, is_rare, stored_cells, stored_inside
 from .growing import Uses, may_change_later
-from .new_lists import is_new_list, stores_new_list
+from .new_lists import has_one_name, is_new_list, is_own_list, stores_new_list
 
 
 class Carrying:
@@ -33,7 +34,7 @@ class Carrying:
     """
 
     def __init__(self, instructions: Sequence[Any], code: CodeType, others: set[int]) -> None:
-        self.instructions, self.flow = instructions, LocalFlow(instructions)
+        self.instructions, self.flow, self.code = instructions, LocalFlow(instructions), code
         self.given = set(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
         self.begins: set[int] = set()
         self.heads: dict[int, Carried] = {}
@@ -58,6 +59,10 @@ class Carrying:
         if inner - self.known or leaves_itself(code, body, head, flow.places, inner | stores):
             return
         if sum(each.target is code[end] for each in code) != 1:
+            return
+        cells = stored_cells(code, body)
+        kept = {name for name in cells if flow.reads_later(end, name)} | flow.unstored(body, cells)
+        if kept or stored_inside(self.code, cells):
             return
         if any(is_rare(code[at]) for at in body):
             return
@@ -96,12 +101,13 @@ class Carrying:
         """The names of containers that each round makes for itself."""
         code, begun = self.instructions, self.flow.unstored(body, stored)
         stores = [(code[at].argval, at) for at in body if code[at].opname == "STORE_FAST"]
-        return stored - begun - {name for name, at in stores if not stores_new_list(code, at)}
+        changed = {code[at - 1].argval for at in body if code[at].argval in GROWING and is_own_list(code, at)}
+        return stored - begun - {name for name, at in stores if not (name in changed or stores_new_list(code, at))}
 
     def _is_new(self, name: str, head: int) -> bool:
         """Whether a list is made before a loop, or before one around it in which it has no other name."""
         code, places = self.instructions, self.flow.places
-        if is_new_list(code, places, name, head, filled=True, kinds=_KINDS):
+        if is_new_list(code, places, name, head, filled=True, kinds=_KINDS) or has_one_name(code, name, head):
             return True
         around = [(loop, range(loop + 1, places[id(code[loop].target)])) for loop in self.loops if loop < head]
         return any(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dis
 from collections.abc import Callable, Iterable, Sequence
+from types import CodeType
 from typing import Any
 
 _ENDS = ("RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE")
@@ -10,6 +12,9 @@ _ALWAYS = ("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_ABSOLUTE", "JUMP_BACKWARD_NO_I
 """The jumps without a condition."""
 LOADS = ("LOAD_FAST", "LOAD_FAST_CHECK")
 """What reads a local variable: from Python 3.12 on the second one, where it may have none."""
+CELL_LOADS = ("LOAD_DEREF", "LOAD_CLOSURE")
+"""What reads a variable that functions inside know, too, or hands it to one."""
+STORES = ("STORE_FAST", "STORE_DEREF")
 
 
 class LocalFlow:
@@ -34,9 +39,9 @@ class LocalFlow:
             if at not in known:
                 continue  # nothing comes here
             now, each = known[at], self.instructions[at]
-            if each.opname == "STORE_FAST":
+            if each.opname in STORES:
                 now = now | {each.argval}
-            elif each.opname in LOADS and each.argval in names - now:
+            elif each.opname in (*LOADS, *CELL_LOADS) and each.argval in names - now:
                 found.add(each.argval)
             for goes in self.following(at):
                 known[goes] = known.get(goes, now) & now
@@ -53,7 +58,7 @@ class LocalFlow:
 
     def reads_later(self, start: int, name: str) -> bool:
         """Whether a name is read from an instruction on before it is stored."""
-        return self._reaches([start], name, lambda at: _is(self.instructions[at], "LOAD_FAST", name))
+        return self._reaches([start], name, lambda at: _is(self.instructions[at], ("LOAD_FAST", *CELL_LOADS), name))
 
     def may_lack(self, name: str, place: int) -> bool:
         """Whether some way leads to an instruction without a store of a name."""
@@ -69,13 +74,28 @@ class LocalFlow:
             seen.add(at)
             if found(at):
                 return True
-            if not _is(self.instructions[at], "STORE_FAST", name):
+            if not _is(self.instructions[at], STORES, name):
                 waiting += self.following(at)
         return False
 
 
-def _is(each: Any, operation: str, name: str) -> bool:
-    return bool(each.opname.startswith(operation) and each.argval == name)
+def stored_cells(code: Sequence[Any], body: range) -> set[str]:
+    """The names of variables that functions inside know, too, and that some instructions store."""
+    return {code[at].argval for at in body if code[at].opname == "STORE_DEREF"}
+
+
+def stored_inside(code: CodeType, names: set[str]) -> bool:
+    """Whether a function inside of some code stores one of its variables."""
+    inner = [each for each in code.co_consts if isinstance(each, CodeType)]
+    return any(
+        stored_inside(each, names)
+        or any(at.opname == "STORE_DEREF" and at.argval in names for at in dis.get_instructions(each))
+        for each in inner
+    )
+
+
+def _is(each: Any, operations: tuple[str, ...], name: str) -> bool:
+    return bool(each.opname.startswith(operations) and each.argval == name)
 
 
 def is_rare(each: Any) -> bool:

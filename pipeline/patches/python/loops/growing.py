@@ -15,6 +15,7 @@ from ...redirect import name_of
 
 CHANGES = ("append", "extend", "insert", "sort", "reverse", "add", "discard", "update", "setdefault")
 _METHODS = (*CHANGES, "index", "count", "copy", "get")
+_OF_ENTRIES = ("append", "extend", "add", "discard", "update", "setdefault")
 _ASKING = ("len", "sum", "min", "max", "sorted", "any", "all", "list", "stack", "cat", "join", "pad_sequence")
 """The functions, of Python and of torch, that keep nothing of a list that they are given."""
 
@@ -31,6 +32,7 @@ class Uses:
         code: the instructions.
         name: of the local variable.
         places: where to look.
+        around: the names of the containers of which it is an entry.
 
     Attributes:
         known: whether nothing but the name can keep the list.
@@ -40,7 +42,10 @@ class Uses:
         entries: where a method is loaded that changes an entry, a list, as in ``table[key].append(item)``.
     """
 
-    def __init__(self, code: Sequence[Any], name: str, places: Iterable[int]) -> None:
+    def __init__(
+        self, code: Sequence[Any], name: str, places: Iterable[int], around: frozenset[str] = frozenset()
+    ) -> None:
+        self.names = around | {name}
         self.known, self.reads, self.changes, self.stores = True, False, list[int](), list[Any]()
         self.entries: list[int] = []
         for at in places:
@@ -73,11 +78,36 @@ class Uses:
             self.known &= name.startswith("POP_JUMP") or name in _TAKES
 
     def _meet_entry(self, code: Sequence[Any], at: int, given: Any) -> None:
-        """Takes note of an entry that an instruction gives, and that the next one changes."""
-        after = 0 if given is None else _place(code, at, given) + 1
-        if after and code[after].opname in _ATTRIBUTES and code[after].argval in ("append", "extend"):
+        """Takes note of an entry that an instruction gives, and that a method or a store changes, or an entry of it."""
+        if given is None:
+            return
+        place = _place(code, at, given)
+        taker, depth = taker_of(code, place)
+        name = "" if taker is None else taker.opname
+        if name in _ATTRIBUTES and taker.argval in _OF_ENTRIES:
             self.changes.append(at)
-            self.entries.append(after)
+            self.entries.append(_place(code, place, taker))
+            if taker.argval == "setdefault":
+                self._meet_entry(code, at, taker_of(code, _place(code, place, taker))[0])
+        elif name == "STORE_SUBSCR" and depth == _BELOW_KEY:
+            self.changes.append(at)
+            self.stores.append(taker)
+        elif name in _READS and depth > 1:
+            self._meet_entry(code, at, taker)
+        elif name == "STORE_FAST":
+            self._meet_named(code, at, taker)
+
+    def _meet_named(self, code: Sequence[Any], at: int, store: Any) -> None:
+        """Takes note of an entry that a variable names, which nothing else stores, and that its methods change."""
+        stores = [each for each in code if each.opname == "STORE_FAST" and each.argval == store.argval]
+        if stores != [store] or store.argval in self.names:
+            return
+        uses = Uses(code, store.argval, range(len(code)), self.names)
+        if not uses.known or not uses.changes:
+            return
+        self.changes.append(at)
+        self.entries += [place + 1 for place in uses.changes if code[place + 1].opname in _ATTRIBUTES] + uses.entries
+        self.stores += uses.stores
 
 
 def _place(code: Sequence[Any], start: int, each: Any) -> int:
@@ -137,14 +167,20 @@ def may_change_later(code: Sequence[Any], places: dict[int, int], name: str, sta
 
 def taker_of(code: Sequence[Any], start: int) -> tuple[Any, int]:
     """The instruction that takes what one has pushed from the stack, and how deep that lies then."""
-    depth = 1
-    for at in range(start + 1, len(code)):
+    depth, at, inside = 1, start, False
+    while (at := at + 1) < len(code):
         each = code[at]
+        if inside and each.opname == "JUMP_FORWARD":  # from one side of `a if condition else b` to what follows both
+            at = _place(code, at, each.target) - 1
+            continue
         ends = each.opname in _ATTRIBUTES or each.opname.startswith("POP_JUMP")
         if ends and depth == 1:
             return each, depth
         if depth == _BELOW_KEY and (stored := _augmented(code, at)) is not None:
             return stored, depth
+        if each.opname.startswith("POP_JUMP") and _is_choice(code, at, each):
+            depth, inside = depth - 1, True
+            continue
         if each.target is not None or each.opname in _MOVES:
             break
         taken, given = _effect(each)
@@ -152,6 +188,12 @@ def taker_of(code: Sequence[Any], start: int) -> tuple[Any, int]:
             return each, depth
         depth += given - taken
     return None, 0
+
+
+def _is_choice(code: Sequence[Any], at: int, jump: Any) -> bool:
+    """Whether a jump by truth leads to the other side of ``a if condition else b``: right behind a jump forward."""
+    side = next((place for place in range(at, len(code)) if code[place] is jump.target), 0)
+    return side > at and code[side - 1].opname == "JUMP_FORWARD"
 
 
 def _augmented(code: Sequence[Any], at: int) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from types import CodeType
 from typing import Any
 
-from .growing import asked
+from .growing import Uses, asked
 
 _COPIES = ("COPY", "DUP_TOP", "DUP_TOP_TWO", "ROT_THREE", "ROT_FOUR", "ROT_N")
 _ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
@@ -45,6 +45,32 @@ def is_new_list(
 def stores_new_list(code: Sequence[Any], at: int) -> bool:
     """Whether an instruction stores a list, a set or a dict that was made for it."""
     return _made(code, at, filled=True, kinds=("list", "set", "dict")) is not None
+
+
+def is_own_list(code: Sequence[Any], at: int) -> bool:
+    """Whether an instruction asks a list for a method, which one local variable alone has known since it was made."""
+    before = code[at - 1]
+    loads = at > 0 and before.opname.startswith("LOAD_FAST") and type(before.argval) is str
+    return loads and has_one_name(code, before.argval, at)
+
+
+def has_one_name(code: Sequence[Any], name: str, at: int) -> bool:
+    """Whether one local variable alone knows what it holds at an instruction, since that was made.
+
+    It is stored once, in the same round of the same loop, and comes from a call or a comprehension, or was built there.
+    """
+    stores = [place for place, each in enumerate(code) if each.opname == "STORE_FAST" and each.argval == name]
+    if len(stores) != 1 or not 0 < stores[0] < at or not gives_new_object(code[stores[0] - 1]):
+        return False
+    places = {id(each): place for place, each in enumerate(code)}
+    heads = [place for place in range(stores[0], at) if code[place].opname == "FOR_ITER"]
+    around = any(places[id(code[head].target)] > at for head in heads)
+    return not around and Uses(code, name, range(stores[0] + 1, at)).known
+
+
+def gives_new_object(each: Any) -> bool:
+    """Whether what an instruction pushes is known by nothing else, as far as its name tells."""
+    return not each.opname.startswith(("LOAD_", "BINARY_", "COPY", "DUP_", "UNPACK_"))
 
 
 def _made(code: Sequence[Any], store: int, filled: bool, kinds: Sequence[str] = ("list",)) -> int | None:
