@@ -52,7 +52,7 @@ def touched(graph: Graph) -> Touched:
 
 
 def handed_on(graph: Graph) -> list[tuple[frozenset[int], bool]]:
-    """For each leaf of the output of a graph the inputs whose memory it may share, and whether it may be a constant's."""
+    """For each leaf of a graph's output the inputs whose memory it may share, and whether it may be a constant's."""
     return [(places, constants is not None) for places, constants in _Known().summary(graph).outputs]
 
 
