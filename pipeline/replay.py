@@ -177,8 +177,6 @@ class Replay:
         with self._aside():
             return self._call(leaves)
 
-    # -- sequences ---------------------------------------------------------------------------------------------
-
     def _in_turn(self) -> Mismatch | None:
         with self._aside():
             for number in range(CALLS):
@@ -189,7 +187,10 @@ class Replay:
                 if not ran:
                     return None
             moving = [each for each in self._state() if each not in before]
-            if (late := self._moved(moving) or self._more_often()) is not None:
+            late = self._moved(moving) or self._more_often()
+            if self.stateful and late is None:  # now, since the states of both may not keep in step
+                late = self._after_many_calls(moving, before)
+            if late is not None:
                 return late
             for leaves in trials(self.examples.leaves, self.objects.plain_values()):
                 if time.perf_counter() > self.until:
@@ -201,7 +202,7 @@ class Replay:
                     return self._judged(found, leaves)
                 if not ran and self.stateful:
                     break
-            return self._after_many_calls(moving, before)
+            return None if self.stateful else self._after_many_calls(moving, before)
 
     def _moved(self, moving: Moves) -> Mismatch | None:
         """The mismatch of a function that moves an iterator or a queue which it keeps."""
@@ -237,7 +238,7 @@ class Replay:
             moving: what the last call changed: places, keys, and what stood there after it.
             before: what had changed before that call.
         """
-        if not moving or self.stateful:
+        if not moving:
             return None
         for _ in in_later_states(moving, before, self.objects.plain_values()):
             for leaves in (self.examples.leaves, ones(self.examples.leaves)):  # a factor would not show on zeros
@@ -266,15 +267,15 @@ class Replay:
             if ran and found:
                 return Mismatch(found, self.examples.leaves, place=next(iter(changes), None))
             moving = [each for each in self._state() if each not in before]
-            return self._moved(moving) or self._after_many_calls(moving, before) if ran else None
+            if not ran or self.stateful:  # what a model writes to its buffers is in step with the pipeline
+                return self._moved(moving) if ran else None
+            return self._moved(moving) or self._after_many_calls(moving, before)
 
     def _state(self) -> Moves:
         return [(place, key, brief(place.read().get(key))) for place, key in self.objects.changes()]
 
     def _place(self) -> tuple[Location, Any] | None:
         return next(iter(self.objects.changes()), None)
-
-    # -- calls -------------------------------------------------------------------------------------------------
 
     def _call(self, leaves: Sequence[Any], own: bool = False) -> tuple[bool, str]:
         """Calls both: returns whether both ran, and how they differ; empty where one of them refuses its inputs."""

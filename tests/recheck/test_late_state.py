@@ -220,6 +220,26 @@ def test_state_in_what_nobody_looks_into_is_refused_if_a_few_calls_show_it(calls
     held.close()
 
 
+class Steps(torch.nn.Module):
+    """A model with a state of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("n", torch.zeros(()))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.n += 1
+        return x * self.n
+
+
+def test_late_state_beside_an_op_with_state_is_refused_and_that_of_the_op_is_not() -> None:
+    op, notes = tracepack.script(Steps(), device="cpu"), Notes()
+    with pytest.raises(tracepack.RecordError, match="keeps state in Notes, 'n'"):
+        tracepack.trace(lambda x: op(x) * (2 if counting(notes) > 1000 else 1), X)
+    traced = tracepack.trace(lambda x: op(x) if counting(notes) else x, X)
+    assert [torch.equal(traced(X), X * n) for n in (1, 2, 3)] == [True] * 3
+
+
 def test_what_grows_and_decides_nothing_is_taken() -> None:
     notes: list[int] = []
     text = io.StringIO()
