@@ -32,8 +32,7 @@ from .recheck.containers import has_dict, ordered, plain
 from .recheck.glimpses import brief, itself, outline, parameter, shapes
 from .recheck.key_order import has_order, key_orders, turned
 from .recheck.mismatch import Mismatch, raised
-from .recheck.reach.hidden import MOVED
-from .recheck.reach.later import age
+from .recheck.reach.later import Moves, in_later_states, moved
 from .recheck.reach.objects import Objects
 from .recheck.reach.places import Location
 from .recheck.sizes import has_other_dtypes
@@ -45,7 +44,7 @@ from .recording.rollback import States, Undo
 TRIES = 4  # of a function that may give other results by chance, as some reductions in several threads do
 ROUNDED = (math.ceil, math.floor)  # the ints that are tried for a float, beside those that the code names
 CALLS = 3  # in a row, with the example itself
-MOST_AGED = 64  # each is given thousands of items
+MORE_CALLS, MORE_SECONDS = 64, 0.05  # they show state that lies where nobody looks, as in a file
 MOST_ROUNDS = 20  # of a loop on other data than the example: it may never end, or double its tensors each time
 MOST_SECONDS = 10.0  # spent on replays, or as long as the recording took: only large models get fewer replays
 
@@ -178,8 +177,6 @@ class Replay:
         with self._aside():
             return self._call(leaves)
 
-    # -- sequences ---------------------------------------------------------------------------------------------
-
     def _in_turn(self) -> Mismatch | None:
         with self._aside():
             for number in range(CALLS):
@@ -190,8 +187,11 @@ class Replay:
                 if not ran:
                     return None
             moving = [each for each in self._state() if each not in before]
-            if (taken := self._moved(moving)) is not None:
-                return taken
+            late = self._moved(moving) or self._more_often()
+            if self.stateful and late is None:  # now, since the states of both may not keep in step
+                late = self._after_many_calls(moving, before)
+            if late is not None:
+                return late
             for leaves in trials(self.examples.leaves, self.objects.plain_values()):
                 if time.perf_counter() > self.until:
                     break
@@ -202,14 +202,22 @@ class Replay:
                     return self._judged(found, leaves)
                 if not ran and self.stateful:
                     break
-            return self._after_many_calls(moving, _by_place(before))
+            return None if self.stateful else self._after_many_calls(moving, before)
 
-    def _moved(self, moving: list[tuple[Location, Any, Any]]) -> Mismatch | None:
+    def _moved(self, moving: Moves) -> Mismatch | None:
         """The mismatch of a function that moves an iterator or a queue which it keeps."""
-        taken = next((place for place, _, _ in moving if place.name in MOVED), None)
+        taken = moved(place for place, _, _ in moving)
         if taken is None:
             return None
         return Mismatch("it goes on where this one ended", self.examples.leaves, repeated=True, place=(taken, ""))
+
+    def _more_often(self) -> Mismatch | None:
+        """Compares further calls with the example, as many as take hardly any time."""
+        found, number, until = "", 0, min(self.until, time.perf_counter() + MORE_SECONDS)
+        while not found and number < MORE_CALLS and time.perf_counter() < until:
+            _, found = self._call(self.examples.leaves, own=True)
+            number += 1
+        return Mismatch(found, self.examples.leaves, repeated=True, place=self._place()) if found else None
 
     def _judged(self, found: str, leaves: Sequence[Any]) -> Mismatch:
         """The mismatch, blamed on state if function and pipeline agree once that call is the first one."""
@@ -220,28 +228,23 @@ class Replay:
         _, first = self._call(leaves)
         return Mismatch(found, leaves, repeated=not first, place=changed)
 
-    def _after_many_calls(
-        self, moving: list[tuple[Location, Any, Any]], earlier: Mapping[tuple[int, Any], Any]
-    ) -> Mismatch | None:
+    def _after_many_calls(self, moving: Moves, before: Moves) -> Mismatch | None:
         """Compares function and pipeline as if the function had been called very often.
 
-        An object that still changes after some calls with one example counts, sums or collects: it is set to a value
-        that many more calls could give.
+        An object that still changes after some calls with one example counts, sums or collects: it is set to values
+        that more calls could give.
 
         Args:
             moving: what the last call changed: places, keys, and what stood there after it.
-            earlier: what stood there before that call, as far as something had changed by then.
+            before: what had changed before that call.
         """
-        for place, key, now in moving[:MOST_AGED]:
-            then = earlier.get((id(place), key))
-            down = isinstance(now, int | float) and isinstance(then, int | float) and now < then
-            age(place, key, grows=(id(place), key) not in earlier, down=down)
-        if not moving or self.stateful:
+        if not moving:
             return None
-        for leaves in (self.examples.leaves, ones(self.examples.leaves)):  # a factor would not show on zeros
-            _, found = self._call(leaves)
-            if found:
-                return Mismatch(found, leaves, repeated=True, place=moving[0][:2])
+        for _ in in_later_states(moving, before, self.objects.plain_values()):
+            for leaves in (self.examples.leaves, ones(self.examples.leaves)):  # a factor would not show on zeros
+                _, found = self._call(leaves)
+                if found:
+                    return Mismatch(found, leaves, repeated=True, place=moving[0][:2])
         return None
 
     def _with_models(self) -> Mismatch | None:
@@ -264,15 +267,15 @@ class Replay:
             if ran and found:
                 return Mismatch(found, self.examples.leaves, place=next(iter(changes), None))
             moving = [each for each in self._state() if each not in before]
-            return self._moved(moving) or self._after_many_calls(moving, _by_place(before)) if ran else None
+            if not ran or self.stateful:  # what a model writes to its buffers is in step with the pipeline
+                return self._moved(moving) if ran else None
+            return self._moved(moving) or self._after_many_calls(moving, before)
 
-    def _state(self) -> list[tuple[Location, Any, Any]]:
+    def _state(self) -> Moves:
         return [(place, key, brief(place.read().get(key))) for place, key in self.objects.changes()]
 
     def _place(self) -> tuple[Location, Any] | None:
         return next(iter(self.objects.changes()), None)
-
-    # -- calls -------------------------------------------------------------------------------------------------
 
     def _call(self, leaves: Sequence[Any], own: bool = False) -> tuple[bool, str]:
         """Calls both: returns whether both ran, and how they differ; empty where one of them refuses its inputs."""
@@ -301,14 +304,14 @@ class Replay:
         return True, found
 
     def _is_chancy(self, wanted: Any, got: Any, leaves: Sequence[Any], alike: Callable[[Any], list[Any]]) -> bool:
-        """Whether the function itself gives another result for the same inputs, at times.
+        """Whether the two differ as rounding does, and the function itself sums in another order at times.
 
-        One that never gives the same twice keeps state out of sight, except where only the order of a sum changes.
+        One that gives quite another result for the same inputs, though seldom, keeps state out of sight.
         """
-        rounded = not difference(wanted, got, values=self.values)
+        if difference(wanted, got, values=self.values):
+            return False
         results = [wanted, *(self._plain(alike(leaves)) for _ in range(TRIES))]
-        differing = [bool(self._difference(a, b)) for a, b in combinations(results, 2)]
-        return any(differing) and (rounded or not all(differing))
+        return any(self._difference(a, b) for a, b in combinations(results, 2))
 
     def _runs(self, leaves: Sequence[Any], alike: Callable[[Sequence[Any]], list[Any]]) -> bool:
         with suppress(Exception):
@@ -344,7 +347,3 @@ class Replay:
             finally:
                 self.objects.restore()
         generators.restore()
-
-
-def _by_place(moves: Sequence[tuple[Location, Any, Any]]) -> dict[tuple[int, Any], Any]:
-    return {(id(place), key): value for place, key, value in moves}

@@ -51,6 +51,11 @@ def touched(graph: Graph) -> Touched:
     return Touched({*found.written - numbers, *known.written.constants}, {*found.reshaped, *known.reshaped.constants})
 
 
+def handed_on(graph: Graph) -> list[tuple[frozenset[int], bool]]:
+    """For each leaf of a graph's output the inputs whose memory it may share, and whether it may be a constant's."""
+    return [(places, constants is not None) for places, constants in _Known().summary(graph).outputs]
+
+
 _NUMBERS = (INT, FLOAT, BOOL, STR)
 """Types of values without memory of their own."""
 
@@ -129,8 +134,6 @@ class _Follower:
             self.ends_of_outputs(),
         )
 
-    # -- searching ---------------------------------------------------------------------------------------------
-
     def reached(self, roots: Iterable[Any], found: _Reached) -> set[int]:
         """The inputs that things may share memory with; the constants are added to those that were found."""
         inputs: set[int] = set()
@@ -179,8 +182,6 @@ class _Follower:
                 inputs.add(self.inputs[id(thing)])
             waiting += thing.parts if isinstance(thing, _Joint) else self.sources.get(id(thing), ())
         return frozenset(inputs), _Joint(ends, outside=True) if ends else None, len(seen)
-
-    # -- nodes -------------------------------------------------------------------------------------------------
 
     def node(self, node: Node) -> None:
         """Adds the writes of a node, and what its results may share memory with."""

@@ -294,6 +294,8 @@ class Fold(Loop):
         for place, result in zip(changed, state[1:], strict=True):
             value, found[place] = self._after(place, result, varies)
             outputs.append(value)
+            if isinstance(self.start[place], torch.Tensor) and self.start[place] not in recorder.values:
+                recorder.values.watch(found[place], self.line)  # it is that one where the list is empty
         args = (*graphs, (0, *recorder.arguments(start)), (self.source.value, *outer))
         recorder.nodes.append(Node(Operator("while_loop"), args, {}, tuple(outputs), self.line, True))
         return tuple(self._with_known_keys(place, each) for place, each in enumerate(found))

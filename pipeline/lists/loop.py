@@ -29,6 +29,7 @@ from ..proxies.make import traced
 from ..proxies.trees import list_type, same_container, tensor_type
 from ..recheck.prune import prune
 from ..recording.recorder import Recorder
+from ..rules.gradients import end_grad_mode, follow_grad_mode
 from .ways import EMPTY, MOST_WAYS, Fork, Tree, Way
 
 
@@ -53,11 +54,10 @@ class Loop:
         self.frame: FrameType | None = None
         self.recorder, self.source, self.line = recorder, source, user_line()
         self.value: Value | None = None
-        self.mark = 0
         self.ways: list[Way] = []
         self.waiting: list[tuple[bool, ...]] = [()]
         self.way: Way | None = None
-        self.closed = False
+        self.mark, self.closed, self.grad_mode = 0, False, True
 
     def __iter__(self) -> Iterator[Any]:
         return self
@@ -91,6 +91,7 @@ class Loop:
                 f"{EMPTY}, so that nothing shows what is done to an item",
                 "Trace with a list of one item at least.",
             )
+        self.grad_mode = follow_grad_mode(self.recorder)
         self.recorder.rounds.open.append(self)
         self.value = Value(_type(self.source.concrete[0]))
 
@@ -170,6 +171,7 @@ class Loop:
         """Ends a round, and cuts its nodes out of the recording."""
         nodes, way = self.recorder.nodes, self.way
         assert way is not None
+        end_grad_mode(self.recorder, self.grad_mode)
         way.nodes, self.way = nodes[self.mark :], None
         way.filled = 0 if self.into is None else len(self.into)
         del nodes[self.mark :]
@@ -188,8 +190,7 @@ class Loop:
         """
         recorder = self.recorder
         recorder.rounds.open.remove(self)
-        self.frame = None
-        recorder.rounds.closing = None
+        self.frame = recorder.rounds.closing = None
         if self.into is None and len(results) != len(self.ways):
             self._refuse("gives another number of values than one for each item", "Write one `for`.")
         self._hand_out(results)

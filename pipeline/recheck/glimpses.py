@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import torch
 
+MOST_CHARACTERS = 200
+
 
 def parameter(tensor: torch.Tensor) -> torch.Tensor:
     """The tensor as a Parameter."""
@@ -36,7 +38,10 @@ def brief(value: Any) -> Any:
         return f"{value.shape} {hash(value.tobytes())}"
     if isinstance(value, str | bytes):
         return f"{len(value)} {hash(value)}"
-    return f"{type(value)} {len(value)}" if isinstance(value, list | dict | set) else repr(value)[:200]
+    if isinstance(value, list | dict | set):
+        return f"{type(value)} {len(value)}"
+    text = repr(value)
+    return text if len(text) <= MOST_CHARACTERS else f"{len(text)} {hash(text)}"
 
 
 def shapes(leaves: Sequence[Any]) -> list[Any]:

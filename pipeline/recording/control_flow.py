@@ -16,7 +16,9 @@ from torch.overrides import _pop_mode_temporarily
 from torch.utils import _pytree as pytree
 
 from ...ops.graph.errors import RecordError, SignatureError, TracepackError
-from ...ops.graph.graph import Graph, Node, Operator, Value
+from ...ops.graph.graph import Constant, Graph, Node, Operator, Value
+from ...ops.graph.memory import handed_on
+from ...ops.graph.traverse import leaves as leaves_of
 from ...ops.graph.types import SCALARS, STRINGS, Type
 from ...ops.graph.verify import verify
 from ...ops.runtime.plan import Plan
@@ -287,7 +289,20 @@ class _Control:
         self.recorder.nodes.append(node)
         with torch._C.DisableTorchFunction():
             node.output, wrapped = wrapped_result(self.recorder, self.separated(result), True)
+        self.watch_handed_on(args, wrapped)
         return pytree.tree_unflatten(list(wrapped), spec)
+
+    def watch_handed_on(self, args: tuple[Any, ...], results: Sequence[Any]) -> None:
+        """Has writes into results refused that may be a tensor from outside, which a branch or a loop hands on."""
+        operands = [leaf for arg in args if isinstance(arg, tuple) for leaf in leaves_of(arg)]
+        outside = {place for place, leaf in enumerate(operands) if isinstance(leaf, Constant)}
+        ways = [handed_on(graph) for graph in args if isinstance(graph, Graph)]
+        if self.name == "while_loop":  # the first graph is the condition; there may be no round
+            ways[0] = [(frozenset((place,)), False) for place in range(len(results))]
+        for way in ways:
+            for result, (found, constant) in zip(results, way, strict=True):
+                if constant or not outside.isdisjoint(found):
+                    self.recorder.values.watch(result, self.line)
 
     def separated(self, result: Any) -> tuple[Any, ...]:
         """The results, with new tensor objects for those that a branch returns unchanged: another branch may not."""

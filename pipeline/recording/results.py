@@ -17,6 +17,7 @@ from ..proxies.lists import TracedList
 from ..proxies.make import traced
 from ..proxies.tracer import Tracer
 from ..proxies.trees import list_type, plain_leaf, same_container
+from ..rules.gradients import follow_grad_mode
 
 
 def wrapped_result(recorder: Tracer, result: Any, varies: bool, decided: bool = True) -> tuple[Any, Any]:
@@ -122,6 +123,7 @@ def record_scalar(recorder: Tracer, name: str, args: tuple[Any, ...], found: Any
     output, stand_in = _wrapped(recorder, name, found, varies, list_of(name, args))
     if type(stand_in) is TracedList:
         stand_in.given = given
+    follow_grad_mode(recorder)
     recorder.nodes.append(Node(Operator(f"py.{name}"), arguments, {}, output, user_line(), varies or bool(arrays)))
     return stand_in
 

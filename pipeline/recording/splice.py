@@ -20,6 +20,7 @@ from ..proxies.base import is_traced
 from ..proxies.make import traced
 from ..proxies.tracer import Refuser, Tracer
 from ..proxies.trees import concrete, same_container
+from ..rules.gradients import follow_grad_mode
 
 
 def hold(recorder: Refuser, program: Program, inputs: Sequence[Any]) -> None:
@@ -56,8 +57,14 @@ def splice(recorder: Tracer, graph: Graph, inputs: Sequence[Any], run: Callable[
         given = recorder.arguments(list(inputs))
         result = run(concrete(list(inputs)))
     splicing = _Splicing(recorder, dict(zip(map(id, graph.inputs), given, strict=True)))
+    follow_grad_mode(recorder)
     for node in graph.nodes:
-        if not (isinstance(node.target, Operator) and is_mark(node.target.name)):  # its inputs are bound here
+        name = node.target.name if isinstance(node.target, Operator) else ""
+        if name == "py.grad_mode":
+            if not recorder.grad_mode:  # it stays off inside, too
+                continue
+            recorder.written_mode = bool(node.args[0])
+        if not is_mark(name):  # its inputs are bound here
             recorder.nodes.append(splicing.node(node))
     with torch._C.DisableTorchFunction(), recorder.within():
         return splicing.result(graph.output, result)

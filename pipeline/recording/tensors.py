@@ -161,6 +161,11 @@ class Values:
         """Registers a write to a tensor from outside, with its line: not every operator changes `_version`."""
         self.versions[id(tensor)] = (tensor, _WRITTEN, line)
 
+    def watch(self, result: Any, line: Any) -> None:
+        """Has a write refused into a result that may be a tensor from outside, as the first value of a loop is."""
+        if isinstance(result, torch.Tensor):
+            self.versions[id(result)] = (result, version(result), line)
+
     def refuse_changes(self) -> None:
         """Refuses a function that wrote into a tensor from outside: its next run would start from another value.
 

@@ -14,7 +14,7 @@ import torch
 
 from ...ops.graph.graph import Node, Operator
 from ...ops.runtime.user_code import OURS, TORCHS, user_line
-from ..proxies.tracer import NodeWriter
+from ..proxies.tracer import NodeWriter, Tracer
 
 ASKS_GRAD_MODE = "the function asks whether gradients are on"
 _OWN = tuple(os.path.join("pipeline", *parts) for parts in (("recording",), ("rules",), ("patches",)))
@@ -36,12 +36,19 @@ def set_grad_mode(recorder: NodeWriter, func: Any, mode: bool) -> None:
         recorder.grad_mode = bool(mode)
 
 
-def follow_grad_mode(recorder: NodeWriter) -> None:
-    """Writes the mode into the graph if it has changed since the last node."""
+def follow_grad_mode(recorder: NodeWriter) -> bool:
+    """Writes the mode into the graph if it has changed since the last node, and returns it."""
     mode = recorder.grad_mode and not torch.is_inference_mode_enabled()
     if mode is not recorder.written_mode:
         recorder.written_mode = mode
         recorder.nodes.append(Node(Operator("py.grad_mode"), (mode,), {}, None, user_line()))
+    return mode
+
+
+def end_grad_mode(recorder: Tracer, mode: bool) -> None:
+    """Ends a round of a loop in the mode in which it began: another number of rounds has to end in that one, too."""
+    if follow_grad_mode(recorder) is not mode:
+        recorder.refuse("a loop switches gradients on or off", "Write `with torch.no_grad():` inside of it.")
 
 
 def own_backward(recorder: NodeWriter, name: str) -> None:

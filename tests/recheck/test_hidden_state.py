@@ -51,6 +51,19 @@ def test_what_is_watched_is_given_back() -> None:
     assert (text.note, module.note, view[0], draws.getstate() == before) == (1, 1, 0, True)
 
 
+def test_memory_that_somebody_views_is_given_back() -> None:
+    memory = bytearray(4)
+    view = memoryview(memory)
+
+    def process(x: torch.Tensor) -> torch.Tensor:
+        view[0] += 1
+        return x * memory[0]
+
+    with pytest.raises(tracepack.RecordError, match="a bytearray"):
+        tracepack.trace(process, X)
+    assert memory == bytearray(4)
+
+
 def test_random_branches_are_refused() -> None:
     def make() -> Callable[[torch.Tensor], torch.Tensor]:
         draws = np.random.default_rng(0)

@@ -10,6 +10,8 @@ import functools
 import io
 import itertools
 import queue
+import sqlite3
+import types
 from collections import deque
 from types import SimpleNamespace
 from typing import Any
@@ -113,7 +115,58 @@ def of_variable() -> Any:
     return after_many(lambda: (variable.set(variable.get() + 1), variable.get())[1])
 
 
+def every_hundredth() -> Any:
+    notes = Notes()
+    return lambda x: x * 2 if counting(notes) % 100 == 0 else x
+
+
+def full_history() -> Any:
+    """A list that is emptied before it can have many items."""
+    held: list[int] = []
+
+    def process(x: torch.Tensor) -> torch.Tensor:
+        held.append(1)
+        if len(held) > 500:
+            held.clear()
+        return x * 2 if len(held) > 300 else x
+
+    return process
+
+
+async def _numbers() -> Any:
+    for number in range(5000):
+        yield number
+
+
+@types.coroutine
+def _pauses() -> Any:
+    yield from range(5000)
+
+
+def _awaited(held: Any) -> Any:
+    try:
+        held.__anext__().send(None)
+    except StopIteration as end:
+        return end.value
+
+
+def of_a_key() -> Any:
+    notes = Notes()
+    held = {notes: 1}
+    return after_many(lambda: max(counting(key) for key in held))
+
+
 LATE: dict[str, Any] = {
+    "every hundredth call": every_hundredth,
+    "a full history": full_history,
+    "generator of constants": lambda: stepping((n for n in [0] * 2000 + [2000]), lambda held: next(held)),
+    "coroutine": lambda: stepping(_pauses(), lambda held: held.send(None)),
+    "asynchronous generator": lambda: stepping(_numbers(), _awaited),
+    "iterator of numpy": lambda: stepping(np.nditer(np.arange(5000)), lambda held: int(next(held))),
+    "flat iterator of numpy": lambda: stepping(np.arange(5000).flat, lambda held: int(next(held))),
+    "numbered items of numpy": lambda: stepping(np.ndenumerate(np.arange(5000)), lambda held: int(next(held)[1])),
+    "indices of numpy": lambda: stepping(np.ndindex(5000), lambda held: next(held)[0]),
+    "key of a dict": of_a_key,
     "decorator of torch": behind_no_grad,
     "singledispatch": of_dispatch,
     "context manager": of_context,
@@ -141,6 +194,50 @@ LATE: dict[str, Any] = {
 def test_state_that_shows_after_many_calls_is_refused(name: str) -> None:
     with pytest.raises(tracepack.RecordError, match=r"(?s)keeps state|second recording"):
         tracepack.trace(LATE[name](), X)
+
+
+def test_a_file_that_is_read_on_is_refused(tmp_path: Any) -> None:
+    path = tmp_path / "numbers"
+    path.write_text("0\n" * 1000 + "2000\n" * 9)
+    with path.open() as file:
+        process = after_many(lambda: int(file.readline()))
+        with pytest.raises(tracepack.RecordError, match=r"keeps state in an open file.*goes on where this one ended"):
+            tracepack.trace(process, X)
+
+
+@pytest.mark.parametrize("calls", [5, 40])
+def test_state_in_what_nobody_looks_into_is_refused_if_a_few_calls_show_it(calls: int) -> None:
+    held = sqlite3.connect(":memory:")
+    held.execute("create table calls(n)")
+
+    def process(x: torch.Tensor) -> torch.Tensor:
+        held.execute("insert into calls values(1)")
+        (count,) = held.execute("select count(*) from calls").fetchone()
+        return x * 2 if count % calls == 0 else x
+
+    with pytest.raises(tracepack.RecordError, match="keeps state|other data differs|does not answer as the function"):
+        tracepack.trace(process, X)
+    held.close()
+
+
+class Steps(torch.nn.Module):
+    """A model with a state of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("n", torch.zeros(()))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.n += 1
+        return x * self.n
+
+
+def test_late_state_beside_an_op_with_state_is_refused_and_that_of_the_op_is_not() -> None:
+    op, notes = tracepack.script(Steps(), device="cpu"), Notes()
+    with pytest.raises(tracepack.RecordError, match="keeps state in Notes, 'n'"):
+        tracepack.trace(lambda x: op(x) * (2 if counting(notes) > 1000 else 1), X)
+    traced = tracepack.trace(lambda x: op(x) if counting(notes) else x, X)
+    assert [torch.equal(traced(X), X * n) for n in (1, 2, 3)] == [True] * 3
 
 
 def test_what_grows_and_decides_nothing_is_taken() -> None:

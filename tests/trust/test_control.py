@@ -111,3 +111,57 @@ def test_print_alone_fixes_nothing() -> None:
 
     traced = tracepack.trace(process, X)
     assert traced(torch.ones(7, 3)).shape == (7, 3)
+
+
+def hands_on(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    return tracepack.cond(x.sum() > 0, lambda w: w * 2, lambda w: w, weight)
+
+
+def hands_on_a_view(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    return tracepack.cond(x.sum() > 0, lambda: weight * 2, lambda: weight.view(3))
+
+
+def runs_perhaps_never(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    return tracepack.while_loop(lambda v: v.sum() < x.sum(), lambda v: v + 1, weight)
+
+
+@pytest.mark.parametrize("choose", [hands_on, hands_on_a_view, runs_perhaps_never])
+def test_a_write_into_what_may_be_a_captured_tensor_is_refused(choose: Any) -> None:
+    def make() -> Any:
+        weight = torch.ones(3)
+
+        def process(x: torch.Tensor) -> torch.Tensor:
+            y = x * weight
+            choose(x, weight)[:1].add_(1)
+            return y
+
+        return process
+
+    refused(trial(make, X + 9), "changes a tensor that is not one of its inputs")
+
+
+def test_a_write_into_what_is_new_or_an_input_is_taken() -> None:
+    weight = torch.ones(3)
+
+    def process(x: torch.Tensor) -> Any:
+        new, given = tracepack.cond(
+            x.sum() > 0, lambda w, x: (w * 2, x), lambda w, x: (w.exp(), x * 2), weight, x.clone()
+        )
+        return new.add_(1), given.mul_(3)
+
+    assert trial(lambda: process, X, others=[(-X,), (X[:1],)]) == "right"
+
+
+def test_a_loop_that_begins_with_a_captured_tensor_is_not_written_to_where_its_list_may_be_empty() -> None:
+    def make() -> Any:
+        weight = torch.ones(3)
+
+        def process(x: torch.Tensor) -> torch.Tensor:
+            total = weight
+            for row in x:
+                total = total + row
+            return total.add_(1)
+
+        return process
+
+    assert trial(make, X, others=[(X[:0],), (X,)]) == "right"  # stopped by a guard on the length

@@ -101,7 +101,29 @@ def inferred(x: torch.Tensor) -> torch.Tensor:
     return x * scale
 
 
+def rows_after(x: torch.Tensor) -> torch.Tensor:
+    with torch.no_grad():
+        off = list(x)[-1] * 2
+    return torch.stack([off, *x])
+
+
+def rows_inside(x: torch.Tensor) -> torch.Tensor:
+    with torch.no_grad():
+        off = sum(x)
+    return off * sum(x)
+
+
+def in_a_round(x: torch.Tensor) -> torch.Tensor:
+    total, kept = x[0] * 0, []
+    for row in x:
+        total = total + row * 3
+        with torch.no_grad():
+            kept.append(row * 2)
+    return total + torch.stack(kept) + torch.stack(list(x))
+
+
 FUNCTIONS = [all_off, part_off, off_and_on, calls_decorated, switched, in_a_branch, around_a_branch, detached, inferred]
+FUNCTIONS += [rows_after, rows_inside, in_a_round]
 
 
 @pytest.mark.parametrize("process", FUNCTIONS)

@@ -7,6 +7,7 @@ next call where this one ended.
 
 from __future__ import annotations
 
+import gc
 import operator
 import os
 import pickle
@@ -20,7 +21,7 @@ from io import BytesIO, IOBase, StringIO
 from itertools import count, repeat
 from queue import SimpleQueue
 from threading import Semaphore
-from types import GeneratorType
+from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,10 @@ def access(thing: Any) -> Access | None:
             return QUEUE, lambda: {"": thing.qsize()}, lambda items: None
         case os._Environ():
             return "the environment", lambda: dict(thing), _set_environment
+        case CoroutineType() | AsyncGeneratorType() | np.nditer() | np.flatiter() | np.ndenumerate() | np.ndindex():
+            return ITERATOR, lambda: {"": mark(thing)}, lambda items: None
+        case IOBase() if not isinstance(thing, StringIO | BytesIO) and _is_read_only(thing):
+            return FILE, lambda: {"": _told(thing)}, lambda items: None
         case ContextVar():
             return f"context variable {thing.name!r}", lambda: _value(thing), lambda items: _set(thing, items)
     of_python = type(thing).__module__ in sys.stdlib_module_names
@@ -68,8 +73,8 @@ def counts(cache: Any) -> Access:
 
 
 ITERATOR, DRAWS, QUEUE = "an iterator", "a generator of random numbers", "a queue"
-COUNTS, PERMITS = "the counts of a cache", "a semaphore"
-MOVED = frozenset((ITERATOR, DRAWS, COUNTS, PERMITS))
+COUNTS, PERMITS, FILE = "the counts of a cache", "a semaphore", "an open file"
+MOVED = frozenset((ITERATOR, DRAWS, COUNTS, PERMITS, FILE))
 """The places that a function moves on: its next call begins where this one ended."""
 _BUFFERS = ("_ctypes", "mmap")
 
@@ -119,9 +124,17 @@ def _set_environment(items: dict[Any, Any]) -> None:
 
 def mark(thing: Any) -> Any:
     """What tells how far an iterator is: plain numbers, texts and ids; for other things the things themselves."""
-    if isinstance(thing, GeneratorType):
-        frame = thing.gi_frame
-        return None if frame is None else (frame.f_lasti, _marks(frame.f_locals.values()))
+    if isinstance(thing, GeneratorType | CoroutineType | AsyncGeneratorType):
+        frame = next(getattr(thing, name) for name in _FRAMES if hasattr(thing, name))
+        loops = (each for each in gc.get_referents(thing) if isinstance(each, Iterator))  # what it goes through now
+        return None if frame is None else (frame.f_lasti, _marks(frame.f_locals.values()), _marks(loops))
+    match thing:
+        case np.nditer():
+            return thing.iterindex
+        case np.flatiter():
+            return thing.index
+        case np.ndenumerate() | np.ndindex():
+            return _marks(vars(thing).values())
     if isinstance(thing, count | repeat):
         return repr(thing)
     if isinstance(thing, Iterator):
@@ -132,6 +145,7 @@ def mark(thing: Any) -> Any:
     return thing if isinstance(thing, int | float | str | bool | None) else id(thing)
 
 
+_FRAMES = ("gi_frame", "cr_frame", "ag_frame")
 _UNKNOWN = ("callable_iterator", "reader")  # of which nobody knows how far they are: they count as moved
 _looks = count()  # a number for each look: two objects could have one address
 
@@ -149,11 +163,27 @@ def _reduced(thing: Any) -> Any:
 
 
 def _refill(thing: Any, data: bytes) -> None:
+    with memoryview(thing) as view, view.cast("B") as flat:
+        if len(data) == len(flat):  # a view that somebody else holds forbids another length
+            flat[:] = data
+            return
     del thing[:]
     if isinstance(thing, bytearray):
         thing.extend(data)
     else:
         thing.frombytes(data)
+
+
+def _is_read_only(file: IOBase) -> bool:
+    return not file.closed and file.readable() and not file.writable()
+
+
+def _told(file: IOBase) -> int:
+    """How far a file was read; -1 where that is not known, as of one that is being iterated over."""
+    try:
+        return file.tell()
+    except (OSError, ValueError):
+        return -1
 
 
 def _written(thing: Any) -> dict[Any, Any]:

@@ -5,18 +5,66 @@ Or, where it counts down, numbers far below zero.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from numbers import Number
 from typing import Any
 
 import numpy as np
 import torch
 
+from .hidden import MOVED
 from .places import Location
 
 MANY = 4096  # items or characters; a multiple of the size of every item of an array
+MOST_AGED = 64  # each is given thousands of items
+MOST_COUNTS = 8
+_ROUND = (128, 256, 512, 1024, 100, 1000)  # counts that code may reach by a calculation, beside those that it names
+Moves = list[tuple[Location, Any, Any]]  # places, keys, and what stands there
 
 
-def age(place: Location, key: Any, grows: bool, down: bool = False) -> None:
+def moved(places: Iterable[Location]) -> Location | None:
+    """The first of some places that a function moves on, so that its next call begins where this one ended."""
+    return next((place for place in places if place.name in MOVED), None)
+
+
+def in_later_states(moving: Moves, before: Moves, known: Iterable[Any]) -> Iterator[None]:
+    """Sets what a function changes from call to call to what more calls may leave there, and yields each time.
+
+    Numbers and lengths are first set to what they may be just before a call in which they reach a number that the code
+    names, as in ``n % 100 == 0``; in the end everything is set to what very many calls may leave.
+
+    Args:
+        moving: what the last call changed: places, keys, and what stood there after it.
+        before: what had changed before that call.
+        known: the numbers and texts that the code names.
+    """
+    earlier = {(id(place), key): value for place, key, value in before}
+    for count in _counts_before(known):
+        for place, key, _ in moving[:MOST_AGED]:
+            _count_to(place, key, count, grows=(id(place), key) not in earlier)
+        yield
+    for place, key, now in moving[:MOST_AGED]:
+        then = earlier.get((id(place), key))
+        down = isinstance(now, int | float) and isinstance(then, int | float) and now < then
+        _age(place, key, grows=(id(place), key) not in earlier, down=down)
+    yield
+
+
+def _counts_before(known: Iterable[Any]) -> list[int]:
+    named = sorted({value for value in known if type(value) is int and 1 < value <= MANY})
+    return [value - 1 for value in dict.fromkeys([*named[:MOST_COUNTS], *_ROUND])]
+
+
+def _count_to(place: Location, key: Any, count: int, grows: bool) -> None:
+    content = place.read()
+    if grows:
+        if key in content and len(content) < count:
+            place.write(_grown(content, key, count - len(content)))
+    elif type(content.get(key)) in (int, float):
+        place.write({**content, key: float(count) if type(content[key]) is float else count})
+
+
+def _age(place: Location, key: Any, grows: bool, down: bool = False) -> None:
     """Sets what stands under a key of a place to what many more calls may leave there.
 
     Args:
@@ -39,17 +87,19 @@ def age(place: Location, key: Any, grows: bool, down: bool = False) -> None:
         place.write({**content, key: other})
 
 
-def _grown(content: dict[Any, Any], key: Any) -> dict[Any, Any]:
+def _grown(content: dict[Any, Any], key: Any, more: int = MANY) -> dict[Any, Any]:
     """The content of a list, a set or a dict with more of what stands under the key."""
-    value = content[key]
-    if list(content) == list(range(len(content))):  # of a list
-        last = _later(value)
-        return {**content, key: value if last is None else last, **dict.fromkeys(range(len(content), MANY), value)}
+    value, size = content[key], len(content)
+    numbers = range(size, size + more)
+    if list(content) == list(range(size)):  # of a list
+        other = _later(value)
+        return {**content, key: value if other is None else other, **dict.fromkeys(numbers, value)}
     if key == id(value):  # of a set
-        return {**content, **{("more", number): number for number in range(MANY)}}
+        return {**content, **{("more", number): number for number in numbers}}
     if type(key) is int:
-        return {**content, **dict.fromkeys(range(key + 1, key + MANY), value)}
-    return {**content, **{f"{key} {number}": value for number in range(MANY)}} if type(key) is str else content
+        last = max(each for each in content if type(each) is int)
+        return {**content, **dict.fromkeys(range(last + 1, last + 1 + more), value)}
+    return {**content, **{f"{key} {number}": value for number in numbers}} if type(key) is str else content
 
 
 def _later(value: Any) -> Any:

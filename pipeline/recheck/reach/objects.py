@@ -182,7 +182,8 @@ class Objects:
     def _add(self, name: str, read: Callable[[], dict[Any, Any]], write: Callable[[dict[Any, Any]], None]) -> None:
         place = Location(name, read, write, read())
         self._places.append(place)
-        self._wait(*((item, name) for item in place.before.values() if not is_traced(item)))
+        held = (part for pair in place.before.items() for part in pair)
+        self._wait(*((part, name) for part in held if not is_traced(part)))
 
     def _container(self, thing: Any, name: str) -> None:
         if isinstance(thing, dict):
