@@ -10,6 +10,7 @@ from typing import Any
 
 from .graph.kernel import Kernel
 from .kernels.registry import check_registered, kernel_class, make_kernel, register
+from .runtime.user_code import attribute
 
 __all__ = ["check_registered", "kernel_class", "make_kernel"]
 
@@ -65,7 +66,7 @@ def _of_comprehension(model: Any) -> Kernel | None:
 
 def _of_tokenizer(model: Any) -> Kernel | None:
     """The kernel for a tokenizer of the `tokenizers` or `transformers` package; None for any other object."""
-    if not type(model).__module__.startswith("tokenizers") and not hasattr(model, "backend_tokenizer"):
+    if not type(model).__module__.startswith("tokenizers") and attribute(model, "backend_tokenizer") is None:
         return None
     from .tokenizer_op import tokenizer
 

@@ -34,6 +34,7 @@ from .runtime.interrupts.alarm import ALARM
 from .runtime.interrupts.held_signal import HeldSignal
 from .runtime.plan import Plan
 from .runtime.state import State, is_stateful
+from .runtime.user_code import signature_of
 from .tracing_hook import current, note_model, recording, runs_plainly
 
 
@@ -184,7 +185,7 @@ class ModelOp(InferenceOp):
     @property
     def __signature__(self) -> inspect.Signature:
         """The signature of the model, for `inspect.signature`."""
-        return inspect.signature(self.model.forward if isinstance(self.model, torch.nn.Module) else self.model)
+        return signature_of(self.model.forward if isinstance(self.model, torch.nn.Module) else self.model)
 
     @property
     def parameters(self) -> tuple[str, ...]:

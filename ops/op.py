@@ -19,6 +19,7 @@ from .runtime.interrupts.modes import Outside
 from .runtime.interrupts.verbs import undisturbed
 from .runtime.placement import runs_on
 from .runtime.state import State
+from .runtime.user_code import attribute
 from .tracing_hook import current
 
 _INSTEAD = {
@@ -118,5 +119,5 @@ def model_device(model: Any) -> Device | None:
 
 def default_name(model: Any) -> str:
     """A name for an op: its class's or function's."""
-    name = getattr(model, "original_name", None) or getattr(model, "__name__", None) or type(model).__name__
+    name = attribute(model, "original_name") or attribute(model, "__name__") or type(model).__name__
     return str(name) if str(name).replace("_", "").isalnum() else f"op{next(_unnamed)}"

@@ -25,7 +25,7 @@ from ..ops.lowering.patches.modules import idle_moves
 from ..ops.runtime.interrupts.changes import Lock
 from ..ops.runtime.interrupts.verbs import undisturbed
 from ..ops.runtime.placement import runs_on
-from ..ops.runtime.user_code import first_line, unpacks, user_stacklevel, writing_line
+from ..ops.runtime.user_code import attribute, first_line, unpacks, user_stacklevel, writing_line
 from ..ops.tracing_hook import current, recording
 from .attempts import agreeing, guards_of, with_filled_caches
 from .blame import advice_on, blamed, refuse_swallowed, with_own_line
@@ -174,7 +174,7 @@ def _here(program: Program) -> Pipeline:
 
 
 def _name(process: Callable[..., Any]) -> str:
-    name = getattr(process, "__name__", type(process).__name__)
+    name = attribute(process, "__name__", type(process).__name__)
     return "pipeline" if name == "<lambda>" else str(name)
 
 

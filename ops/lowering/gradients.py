@@ -18,7 +18,7 @@ from ..graph.graph import Body, Graph, Node, Operator
 from ..graph.types import TensorType
 from ..runtime.plan import Plan
 from ..runtime.primitives.random import draws_undone
-from ..runtime.user_code import functions_in, is_users, names_in
+from ..runtime.user_code import attribute, functions_in, is_users, names_in
 from .call import separate
 from .convert.layout_guards import with_gradient_guards
 from .patches.lock import Patch, Patched
@@ -146,7 +146,7 @@ def without_hooks(body: Body, model: Any) -> Body:
     """The body, marked if hooks change or see the gradients of the model: a pipeline does not have them."""
     modules = list(model.modules()) if isinstance(model, torch.nn.Module) else []
     held = [*modules, *(parameter for module in modules for parameter in module.parameters(recurse=False))]
-    if not any(getattr(each, name, None) for each in held for name in _HOOKS):
+    if not any(attribute(each, name) for each in held for name in _HOOKS):
         return body
     return _marked(body, f"op {body.name!r} has hooks on its gradients, which no file holds")
 

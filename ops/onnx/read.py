@@ -12,9 +12,8 @@ _LIBRARIES = ("sklearn", "xgboost", "lightgbm")
 
 def is_estimator(model: Any) -> bool:
     """Whether an object is an estimator of one of these libraries, none of which is imported."""
-    return hasattr(model, "get_params") and any(
-        each.__module__.partition(".")[0] in _LIBRARIES for each in type(model).__mro__
-    )
+    ours = any(each.__module__.partition(".")[0] in _LIBRARIES for each in type(model).__mro__)
+    return ours and hasattr(model, "get_params")
 
 
 def is_onnx(model: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import inspect
 import linecache
 import os
 import sys
@@ -76,10 +77,28 @@ def source_line(frame: FrameType, number: int) -> SourceLine:
     return SourceLine(PurePath(path).name, number, frame.f_code.co_name, code[:200])
 
 
+def attribute(thing: Any, name: str, default: Any = None) -> Any:
+    """An attribute of a thing of the user's, whose own `__getattr__` may raise any error for one that it lacks."""
+    try:
+        return getattr(thing, name, default)
+    except Exception:
+        return default
+
+
+def signature_of(function: Any) -> inspect.Signature:
+    """The signature of a function, or of a callable whose own `__getattr__` may raise any error."""
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):
+        raise
+    except Exception:  # it was asked for what it wraps
+        return inspect.signature(type(function).__call__.__get__(function))
+
+
 def first_line(function: Any) -> SourceLine | None:
     """The first line of a function, or of the class of a callable; None where it has no source."""
-    found = getattr(function, "__func__", function)
-    code = getattr(found, "__code__", None) or getattr(type(found).__call__, "__code__", None)
+    found = attribute(function, "__func__", function)
+    code = attribute(found, "__code__") or getattr(type(found).__call__, "__code__", None)
     return None if code is None else _line_of(code, code.co_firstlineno)
 
 

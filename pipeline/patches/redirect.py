@@ -10,7 +10,7 @@ import dis
 import functools
 import math
 import sys
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any
@@ -45,7 +45,7 @@ def stand_in_of(function: Any) -> Any:
     """What stands for a builtin; any other function itself."""
     try:
         name = _NAMES.get(function) or _MORE_NAMES.get(function)
-    except TypeError:  # it cannot be hashed
+    except Exception:  # it cannot be hashed
         return function
     return function if name is None else STAND_INS[name]
 
@@ -155,7 +155,7 @@ def _calls(code: CodeType, known: Mapping[str, Any], names: Mapping[Any, str]) -
 
     From Python 3.11 on the lowest bit of an instruction's argument says whether it pushes NULL for a call beside.
     """
-    instructions = list(dis.get_instructions(code))
+    instructions, named = list(dis.get_instructions(code)), {id(each): name for each, name in names.items()}
     triples = zip([None, *instructions], instructions, instructions[1:], instructions[2:], strict=False)
     for index, (before, this, after, end) in enumerate(triples):
         if this.opname != "LOAD_GLOBAL" or this.arg is None or (before and before.opname == "EXTENDED_ARG"):
@@ -172,8 +172,8 @@ def _calls(code: CodeType, known: Mapping[str, Any], names: Mapping[Any, str]) -
                 yield _Call(this.offset, end.offset, _constant(name), pushes)
         elif isinstance(thing, functools._lru_cache_wrapper) and called(instructions, index):
             yield _Call(this.offset, after.offset, Uncached(thing), pushes=SAYS_CALLEE)
-        elif isinstance(thing, Hashable) and thing in names and called(instructions, index):
-            yield _Call(this.offset, after.offset, _constant(names[thing]), pushes=SAYS_CALLEE)
+        elif id(thing) in named and called(instructions, index):  # an object of the user's may refuse to be hashed
+            yield _Call(this.offset, after.offset, _constant(named[id(thing)]), pushes=SAYS_CALLEE)
 
 
 def _is_method(load: dis.Instruction) -> bool:

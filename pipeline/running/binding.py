@@ -294,7 +294,7 @@ def as_tensor(value: Any) -> torch.Tensor | None:
         return torch.tensor(value.item(), dtype=_from_numpy(np.zeros(1, value.dtype)).dtype)
     if type(value) is bytes:
         return torch.frombuffer(bytearray(value), dtype=torch.uint8) if value else torch.empty(0, dtype=torch.uint8)
-    if hasattr(value, "__dlpack__"):
+    if hasattr(type(value), "__dlpack__"):
         found: torch.Tensor = torch.utils.dlpack.from_dlpack(value)
         return found
     return None

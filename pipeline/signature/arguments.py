@@ -12,6 +12,7 @@ import torch
 
 from ...ops.graph.errors import RecordError
 from ...ops.graph.program import REQUIRED
+from ...ops.runtime.user_code import signature_of
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, torch.dtype, torch.device, range)
 
@@ -74,7 +75,7 @@ def is_plain(value: Any) -> bool:
         return all(map(is_plain, value))
     if type(value) is slice:
         return is_plain((value.start, value.stop, value.step))
-    return type(value) in _PLAIN or isinstance(value, Enum)
+    return type(value) in _PLAIN or issubclass(type(value), Enum)
 
 
 def _bound(
@@ -82,7 +83,7 @@ def _bound(
 ) -> tuple[inspect.Signature, dict[str, Any]]:
     try:
         # nn.Module.__call__ takes any arguments; the signature is that of its forward.
-        signature = inspect.signature(process.forward if isinstance(process, torch.nn.Module) else process)
+        signature = signature_of(process.forward if isinstance(process, torch.nn.Module) else process)
         return signature, dict(signature.bind(*examples, **named).arguments)
     except TypeError as error:
         raise RecordError(f"the examples do not fit the function: {error}") from None

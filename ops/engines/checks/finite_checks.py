@@ -24,8 +24,9 @@ from .left_to_torch import LeftToTorch
 from .number_checks import keeps_range
 
 _DIVIDING = ("div", "divide", "true_divide", "truediv", "rtruediv", "rdiv", "reciprocal", "rsqrt", "addcdiv", "sinc")
+_LOGARITHMS = ("log", "log2", "log10", "log1p", "xlogy", "logit")  # of what a runtime takes for 0 they are infinite
 _LIMITED = (
-    "log", "log2", "log10", "log1p", "xlogy", "logit", "sqrt", "acos", "arccos", "asin", "arcsin", "acosh", "arccosh",
+    *_LOGARITHMS, "sqrt", "acos", "arccos", "asin", "arcsin", "acosh", "arccosh",
     "atanh", "arctanh", "remainder", "fmod", "mod", "rmod", "std", "var", "std_mean", "var_mean",
 )  # fmt: skip
 _EXPONENTIAL = ("exp", "exp2")
@@ -95,7 +96,7 @@ class FiniteChecks:
         """What says whether a function made no NaN; None where it makes none."""
         divides = name in _DIVIDING and not _divides_by_number(name, args, given)
         extreme = self.infinite and name.removeprefix("special_") in _EXTREMES
-        if divides or extreme or name.removeprefix("special_") in _EXPONENTIAL:
+        if divides or extreme or name.removeprefix("special_") in (*_EXPONENTIAL, *_LOGARITHMS):
             return _are_finite
         powers = name in _POWERS and not _is_whole((*args, *given.values()))
         return _are_numbers if powers or name in _LIMITED or self._normalises(name) else None

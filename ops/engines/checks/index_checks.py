@@ -33,6 +33,8 @@ from .number_checks import (
     within_float32,
     within_floats,
 )
+from .small_numbers import SmallNumbers
+from .tie_checks import without_ties
 
 # Where a function has its table, its dimension and its index, and what these are called.
 _INDEXED = {
@@ -46,18 +48,12 @@ _PUTTING = ("index_put", "setitem")
 _WRITING = ("scatter", "index_add", "index_copy", "index_fill", "index_reduce", "put", "index_put")
 _BY_TENSORS = ("index", "unsafe_index", "getitem", *_PUTTING)  # torch counts negative indices from the end
 _LEFT_TO_TORCH = (
-    "nll_loss",
-    "cross_entropy",
-    "embedding_bag",
-    "ctc_loss",
-    "max_unpool",
-    "multi_margin_loss",
+    "nll_loss", "cross_entropy", "embedding_bag", "ctc_loss", "max_unpool", "multi_margin_loss",
     "multilabel_margin_loss",
-)
+)  # fmt: skip
 _CHECKED = {
     "tensor_split": "the places at which tensor_split cuts", "quantile": "the fractions of a quantile",
-    "repeat_interleave": "how often repeat_interleave repeats",
-}  # fmt: skip
+    "repeat_interleave": "how often repeat_interleave repeats"}  # fmt: skip
 _DIVISIONS = ("floor_divide", "remainder", "fmod", "floordiv", "rfloordiv", "mod", "rmod", "divide", "div")
 _EMBEDDINGS = ("aten.embedding.default", "torch.embedding")
 _FUNCTIONAL = "torch.nn.functional.embedding"
@@ -173,7 +169,7 @@ class DataChecks(TorchFunctionMode):
         self._ranged: list[tuple[torch.Tensor, Ends, Any]] = []  # checks of indices that sizes may decide
         self._counted: list[tuple[torch.Tensor, Ends]] = []  # of integers, too
         self.masks: list[torch.Tensor] = []  # of attention, that are checked
-        self.finite = FiniteChecks()
+        self.finite, self.small = FiniteChecks(), SmallNumbers()
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         """Notes the indices of a function, and runs it.
@@ -242,6 +238,8 @@ class DataChecks(TorchFunctionMode):
             raise Unfit("it divides integers by numbers of the data, which torch refuses where they are zero")
         if name in _PUTTING and _fills_chosen(args):
             raise Unfit("torch checks whether there are as many numbers as a mask chooses")
+        if self.in_32_bits and name in ("sort", "argsort"):
+            raise Unfit("it sorts, and OpenVINO gives equal numbers in another order")
         if self.in_32_bits and name.startswith(_WRITING):
             raise Unfit("it writes at indices of the data")  # OpenVINO does so before the check, wherever they point
         if self.in_32_bits and self._reads_anywhere(func, name, args, given):
@@ -252,6 +250,8 @@ class DataChecks(TorchFunctionMode):
         if is_unlisted(name, found):
             raise Unfit(f"{name} of integers is not known to be computed as torch does")
         self.within += self.finite.of(name, args, given, found)
+        self.within += self.small.of(name, args, given, found)
+        self.within += without_ties(name, args, given, found)
         return found
 
     def _reads_anywhere(self, func: Any, name: str, args: Sequence[Any], given: Any) -> bool:

@@ -35,6 +35,7 @@ _OTHERWISE = {
     "binary_cross_entropy_with_logits": "it takes the logarithm of a sigmoid",
     **dict.fromkeys(("logaddexp", "logaddexp2", "logcumsumexp"), "it takes the logarithm of a sum of exponentials"),
     **dict.fromkeys(("grid_sample", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d"), "it rounds coordinates"),
+    "histc": "it rounds numbers at the ends of bins",
     **dict.fromkeys(("signbit", "copysign", "atan2", "arctan2"), "it asks for the sign of zeros"),
 }
 _DIVISIONS = ("div", "divide")
@@ -207,12 +208,25 @@ def refused_in_32_bits(graph: Graph) -> str:
         counts = not (tensor.is_floating_point() or tensor.is_complex()) and tensor.numel()
         if counts and max(int(tensor.max()), -int(tensor.min())) > LARGEST:
             return "it holds integers beyond 2**24"
-    if any(_dtype(value) == "float64" for value in (*graph.inputs, *_made(every_node(graph)))):
+    kinds = {_dtype(value) for value in (*graph.inputs, *_made(every_node(graph)))}
+    if "float64" in kinds:
         return "it computes float64 in float32"
+    if kinds & {"float16", "bfloat16"}:  # it also ends the process on some exponentials of float16
+        return "it computes float16 and bfloat16 in float32, without rounding"
     for node in every_node(graph):
         if any(_dtype(value) in _NARROW for value in _made([node])) and not _moves(node):
             return "it computes narrow integers, which saturate"
     return ""
+
+
+def rounds_to_half(graph: Graph) -> bool:
+    """Whether a region rounds to 16 bits and gives the outcome to functions of other numbers.
+
+    Runtimes compute in 32 bits and leave the rounding out, which integers and comparisons show.
+    """
+    made = {kind for value in _made(every_node(graph)) if (kind := _dtype(value))}
+    halves = made & {"float16", "bfloat16"}
+    return bool(halves) and (made != halves or any(_dtype(value) == "float32" for value in graph.inputs))
 
 
 def takes_integers(graph: Graph) -> bool:

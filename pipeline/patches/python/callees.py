@@ -20,6 +20,7 @@ from typing import Any
 import torch
 
 from ....ops.graph.operators.names import TEXT_METHODS
+from ....ops.runtime.user_code import attribute
 from ...lists import mapping
 from ...lists.fold import Fold
 from ...lists.iterating import are_nobodys, beside, first, goes_through_list, listed, references, until
@@ -254,10 +255,10 @@ def _filtered(function: Any, items: Any) -> Any:
 
 def recorded(function: Any) -> Callable[[Any], Any]:
     """The function, or what stands for a builtin, a method of str or the subscript of a table."""
-    owner, name = getattr(function, "__self__", None), getattr(function, "__name__", "")
+    owner, name = attribute(function, "__self__"), attribute(function, "__name__", "")
     if name == "__getitem__" and type(owner) in (list, dict, tuple):
         return _entry_of(owner)
-    if getattr(function, "__objclass__", None) is str and name in TEXT_METHODS:
+    if attribute(function, "__objclass__") is str and name in TEXT_METHODS:
         return lambda text: getattr(text, name)()
     return stand_in_of(function)  # type: ignore[no-any-return]  # the user's own
 

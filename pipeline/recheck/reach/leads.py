@@ -13,7 +13,7 @@ from weakref import ref
 
 import numpy as np
 
-from ....ops.runtime.user_code import codes_in, names_in
+from ....ops.runtime.user_code import attribute, codes_in, names_in
 from ...proxies.base import is_traced
 
 _OF_MODULES = frozenset(("modules", "import_module", "__import__"))
@@ -23,7 +23,7 @@ _VIEWS: tuple[type, ...] = (MappingProxyType, type({}.keys()), type({}.values())
 
 def leads(thing: Any) -> list[Any]:
     """The objects behind one: behind a decorator of Python's, a bound method, a weak reference, a view of a dict."""
-    found = [getattr(thing, "__wrapped__", None)] if callable(thing) else []
+    found = [attribute(thing, "__wrapped__")] if callable(thing) else []
     match thing:
         case BuiltinMethodType() | MethodWrapperType():
             found.append(thing.__self__)
@@ -54,7 +54,7 @@ _MOST_CACHED = 100_000
 def modules_in(held: dict[str, Any], names: Sequence[str], code: CodeType) -> Iterator[tuple[str, ModuleType]]:
     """The modules that code names or imports, by their names, and those that it names inside of them."""
     met: set[int] = set()
-    waiting = [(name, held[name]) for name in names if isinstance(held.get(name), ModuleType)]
+    waiting = [(name, held[name]) for name in names if _is_module(held.get(name))]
     lines = (line for each in codes_in(code) for line in dis.get_instructions(each) if line.opname == "IMPORT_NAME")
     waiting += [(name, sys.modules[name]) for name in _named_modules(lines, names)]
     while waiting:
@@ -62,7 +62,11 @@ def modules_in(held: dict[str, Any], names: Sequence[str], code: CodeType) -> It
         if id(module) not in met:
             met.add(id(module))
             yield name, module
-            waiting += [(each, inner) for each in names if isinstance(inner := vars(module).get(each), ModuleType)]
+            waiting += [(each, inner) for each in names if _is_module(inner := vars(module).get(each))]
+
+
+def _is_module(thing: Any) -> bool:
+    return issubclass(type(thing), ModuleType)  # a proxy that stands for nothing yet has no `__class__`
 
 
 def _named_modules(lines: Iterable[dis.Instruction], names: Sequence[str]) -> list[str]:

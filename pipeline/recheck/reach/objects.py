@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ....ops.graph.errors import RecordError, TracepackError
 from ....ops.lowering.patches.lock import lowering
 from ....ops.op import InferenceOp
 from ....ops.runtime.user_code import OURS, codes_in, decorated, functions_in, names_in, stored_attributes
@@ -40,6 +41,7 @@ from .places import (
     slots_of,
 )
 from .whose import (
+    has_attributes,
     is_constant,
     is_looked_into,
     is_made_by_hand,
@@ -79,7 +81,7 @@ class Objects:
         self._waiting: deque[tuple[Any, str]] = deque([(process, "the function")])
         with lowering():
             while self._waiting and len(self._met) < most:
-                self._visit(*self._waiting.popleft())
+                self._look_at(*self._waiting.popleft())
             if any("cache_info" in names_in(function.__code__) for function in self.functions):
                 for cache in self._caches:
                     self._add(*counts(cache))
@@ -129,6 +131,18 @@ class Objects:
 
     # -- looking -----------------------------------------------------------------------------------------------
 
+    def _look_at(self, thing: Any, name: str) -> None:
+        try:
+            self._visit(thing, name)
+        except TracepackError:
+            raise
+        except Exception as error:  # such as a proxy that stands for nothing yet
+            raise RecordError(
+                f"an object cannot be looked at, so that nothing tells what is kept in it: {error!r:.120}",
+                where=f"a {type(thing).__name__} that the function reaches, {name}",
+                fix="Keep it out of what the function names.",
+            ) from error
+
     def _visit(self, thing: Any, name: str) -> None:
         kind = type(thing)
         if is_traced(thing) or id(thing) in self._met or id(thing) in self._tensors:
@@ -137,7 +151,7 @@ class Objects:
             self._tensors[id(thing)] = thing
             self._attributes(thing)
             return
-        if isinstance(thing, _PLAIN) and not hasattr(thing, "__dict__"):
+        if isinstance(thing, _PLAIN) and not has_attributes(thing):
             return
         self._met[id(thing)] = thing
         if kind is FunctionType:
@@ -158,7 +172,7 @@ class Objects:
             elif thing.nbytes <= 1 << 20 and not thing.dtype.hasobject:
                 before = thing.copy()
                 self._arrays.append((thing, before, of_array(thing, before)))
-            if kind is not np.ndarray and hasattr(thing, "__dict__"):
+            if kind is not np.ndarray and has_attributes(thing):
                 self._attributes(thing)
         elif isinstance(thing, _CONTAINERS):
             self._container(thing, name)
@@ -205,7 +219,7 @@ class Objects:
             self._caches.append(thing)
         if behind or is_constant(thing):
             return
-        if hasattr(thing, "__dict__") and not is_shared(type(thing)):
+        if has_attributes(thing) and not is_shared(type(thing)):
             held = vars(thing)
             place = type(thing).__name__, lambda: dict(held), lambda items: put_back(held, items)
             self._places.append(Location(*place, dict(held)))  # what is in them is not the user's
@@ -220,7 +234,7 @@ class Objects:
         self._add(type(thing).__name__, read, write)
 
     def _object(self, thing: Any) -> None:
-        if hasattr(thing, "__dict__"):
+        if has_attributes(thing):
             held = vars(thing)
             self._add(type(thing).__name__, lambda: dict(held), lambda items: refill(held, items))
         slots = [name for kind in type(thing).__mro__ for name in slots_of(kind)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from types import CellType
 from typing import Any
@@ -116,7 +117,11 @@ def slots_of(kind: type) -> tuple[str, ...]:
 
 def attributes(thing: Any, names: list[str]) -> dict[Any, Any]:
     """Some attributes of an object, as far as it has them."""
-    return {name: getattr(thing, name) for name in names if hasattr(thing, name)}
+    found = {}
+    for name in names:
+        with suppress(AttributeError):  # without the object's own `__getattr__`, which may raise anything
+            found[name] = object.__getattribute__(thing, name)
+    return found
 
 
 def own_attributes(kind: type) -> dict[Any, Any]:

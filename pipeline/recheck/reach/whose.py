@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
@@ -44,13 +45,27 @@ def is_users_own(path: str) -> bool:
 def is_users_module(name: str) -> bool:
     """Whether a module of this name is the user's own."""
     module = sys.modules.get(name)
-    return name == "__main__" or is_users_own(str(getattr(module, "__file__", None) or "<"))
+    return name == "__main__" or is_users_own(str(attributes_of(module).get("__file__") or "<"))
 
 
 def is_made_by_hand(module: ModuleType) -> bool:
     """Whether a module comes from no file and no importer, as one that code made by `types.ModuleType`."""
-    plain = getattr(module, "__spec__", None) is None and getattr(module, "__file__", None) is None
-    return module.__name__ != "__main__" and (plain or sys.modules.get(module.__name__) is not module)
+    held = attributes_of(module)
+    plain, name = held.get("__spec__") is None and held.get("__file__") is None, held.get("__name__")
+    return name != "__main__" and (plain or sys.modules.get(str(name)) is not module)
+
+
+def attributes_of(thing: Any) -> Mapping[str, Any]:
+    """The attributes that an object has itself; none where it has no dict."""
+    return vars(thing) if has_attributes(thing) else {}
+
+
+def has_attributes(thing: Any) -> bool:
+    """Whether an object has a dict of attributes; its own `__getattr__`, which may raise anything, is not asked."""
+    try:
+        return isinstance(object.__getattribute__(thing, "__dict__"), Mapping)
+    except AttributeError:
+        return False
 
 
 def is_of_no_module(kind: type) -> bool:

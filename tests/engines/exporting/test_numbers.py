@@ -124,3 +124,72 @@ def test_as_many_numbers_as_a_mask_chooses_are_left_to_torch() -> None:
 
     with pytest.raises(tracepack.LoweringError, match="as many numbers as a mask chooses"):
         engaged(process, torch.tensor([1.0, -1.0, 2.0]), "onnxruntime")
+
+
+@pytest.mark.parametrize("engine", ["onnxruntime", "openvino"])
+@pytest.mark.parametrize(
+    "process",
+    [
+        lambda x: (x * 2).half().float(),
+        lambda x: (x * 3).bfloat16().long(),
+        lambda x: x - x.to(torch.bfloat16).float(),
+        lambda x: (x.half() + 1000).argmax(-1),
+    ],
+)
+def test_rounding_to_16_bits_stays_with_torch(process, engine) -> None:
+    """Runtimes leave a conversion to 16 bits and back out, or cut off the bits that torch rounds."""
+    with pytest.raises(tracepack.LoweringError, match="rounds numbers to 16 bits|in float32, without rounding"):
+        engaged(process, torch.rand(3, 4), engine)
+
+
+def test_openvino_declines_float16() -> None:
+    """It computes in float32, and ends the process on some exponentials."""
+    with pytest.raises(tracepack.LoweringError, match="computes float16 and bfloat16 in float32, without rounding"):
+        engaged(lambda x: (x * 2).exp(), torch.rand(3, 4).half(), "openvino")
+
+
+PLACES = [
+    lambda x: x.topk(2)[1],
+    lambda x: x.topk(2, 0, largest=False)[1],
+    lambda x: x.topk(2, sorted=False).indices.sum(-1),
+]
+SORTS = [lambda x: x.sort(-1)[1], lambda x: x.sort(0, descending=True)[1], lambda x: x.argsort(0)]
+
+
+@pytest.mark.parametrize(
+    ("engine", "process"),
+    [("openvino", process) for process in PLACES] + [("onnxruntime", process) for process in (*PLACES, *SORTS)],
+)
+def test_the_places_of_equal_numbers_are_those_of_torch(engine, process) -> None:
+    mod = engaged(process, torch.tensor([[0.3, 0.9, 0.6, 0.1, 0.2], [0.2, 0.5, 0.8, 0.7, 0.4]]), engine)
+    generator = torch.Generator().manual_seed(0)
+    for _ in range(8):
+        x = torch.randint(3, (2, 5), generator=generator).float()
+        assert torch.equal(mod(x), process(x))
+
+
+@pytest.mark.parametrize("process", SORTS)
+def test_openvino_does_not_sort(process) -> None:
+    with pytest.raises(tracepack.LoweringError, match="it sorts, and OpenVINO gives equal numbers in another order"):
+        engaged(process, torch.rand(2, 5), "openvino")
+
+
+@pytest.mark.parametrize("engine", ["onnxruntime", "openvino"])
+@pytest.mark.parametrize(
+    "process",
+    [
+        lambda x: x.sigmoid().log(),
+        lambda x: (x.sigmoid() * 2).mean(-1, keepdim=True).log2(),
+        lambda x: -(x.sigmoid() * torch.log(x.sigmoid())),
+        lambda x: 1 / x.sigmoid(),
+        lambda x: x / torch.nn.functional.softplus(x),
+        lambda x: torch.nn.functional.softplus(x).log(),
+        lambda x: torch.nn.functional.silu(x).abs().rsqrt(),
+    ],
+)
+def test_small_numbers_that_a_runtime_has_few_digits_of_stay_with_torch(process, engine) -> None:
+    """A sigmoid of ONNX Runtime is 0 below 1e-8, and a softplus of OpenVINO is negative there."""
+    mod = engaged(process, torch.tensor([[0.3, 0.9, 0.6], [0.2, 0.5, 0.8]]), engine)
+    for least in (-9.0, -16.0, -18.0, -30.0):
+        x = torch.tensor([[least, 0.5, -0.25], [1.0, least / 2, 2.0]])
+        torch.testing.assert_close(mod(x), process(x), rtol=1e-4, atol=1e-6)

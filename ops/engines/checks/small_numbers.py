@@ -1,0 +1,49 @@
+"""Small numbers that a runtime computes with few digits, and functions that show it.
+
+ONNX Runtime computes a sigmoid within 1e-7, and gives 0 for one below 1e-8; OpenVINO does so with `softplus`, which
+comes out negative there. In a network nothing tells, but the logarithm of such a number is another one, or infinite,
+and so is a quotient by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+_ROUGH = frozenset("sigmoid expit silu glu softplus mish erf elu celu selu".split())
+_EXACT_AGAIN = frozenset(
+    "softmax log_softmax exp exp2 linear addmm mm bmm matmul rmatmul baddbmm einsum conv1d conv2d conv3d layer_norm "
+    "group_norm batch_norm instance_norm rms_norm scaled_dot_product_attention embedding lstm gru".split()
+)  # give numbers whose digits do not hang on those of a small one
+_LOGARITHMS = ("log", "log2", "log10", "log1p", "logit", "xlogy", "entr")
+_DIVIDING = {
+    "div": 1,
+    "divide": 1,
+    "true_divide": 1,
+    "truediv": 1,
+    "rtruediv": 0,
+    "rdiv": 0,
+    "reciprocal": 0,
+    "rsqrt": 0,
+}
+SMALLEST = 1e-3  # of which 1e-7 is a ten thousandth
+
+
+class SmallNumbers:
+    """Follows, while a region runs to be exported, numbers that come from such a function by elementary ones."""
+
+    def __init__(self) -> None:
+        self._rough: dict[int, Any] = {}  # held, so that no other tensor has their ids
+
+    def of(self, name: str, args: Sequence[Any], given: Mapping[str, Any], found: Any) -> Iterator[torch.Tensor]:
+        """Whether no number is small of which a function shows the digits, as tensors."""
+        name = name.removeprefix("special_")
+        rough = [value for value in pytree.tree_leaves([list(args), dict(given)]) if id(value) in self._rough]
+        shown = args[_DIVIDING[name] :][:1] if name in _DIVIDING else rough if name in _LOGARITHMS else ()
+        yield from ((value.abs() >= SMALLEST).all() for value in shown if id(value) in self._rough)
+        if name in _ROUGH or (rough and name not in _EXACT_AGAIN):
+            made = [value for value in pytree.tree_leaves(found) if isinstance(value, torch.Tensor)]
+            self._rough |= {id(value): value for value in made if value.is_floating_point()}

@@ -1,0 +1,103 @@
+"""Objects whose own `__getattr__`, `__hash__` or `__class__` raises: a trace asks them for nothing."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import pytest
+import torch
+
+import tracepack
+
+
+class Strict:
+    """Reads like a configuration: a name that it lacks is a KeyError."""
+
+    __slots__ = ("scale", "unset")
+
+    def __init__(self) -> None:
+        self.scale = 2.0
+
+    def __getattr__(self, name: str) -> object:
+        raise KeyError(name)
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        return x * self.scale
+
+
+class Unhashed(Strict):
+    """It refuses to be a key."""
+
+    def __hash__(self) -> int:
+        raise ValueError("no key")
+
+
+class Unbound:
+    """A proxy that stands for nothing yet."""
+
+    scale = 2.0
+
+    @property
+    def __class__(self) -> type:
+        raise RuntimeError("it is used outside of a request")
+
+
+class StrictModel(torch.nn.Module):
+    """A model that says so, too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = torch.nn.Linear(3, 2)
+
+    def __getattr__(self, name: str) -> object:
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            raise KeyError(name) from None
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.linear(x)
+
+
+STRICT = Strict()
+UNHASHED = Unhashed()
+UNBOUND = Unbound()
+LAZY = ModuleType("lazy")
+LAZY.scale = 2.0
+LAZY.__getattr__ = STRICT.__getattr__
+
+
+@pytest.mark.parametrize(
+    "process",
+    [
+        STRICT,
+        lambda x: STRICT(x),
+        lambda x: x * STRICT.scale,
+        lambda x: x * UNHASHED.scale,
+        lambda x: UNHASHED(x),
+        lambda x: x * LAZY.scale,
+        lambda x, odd=STRICT: x * odd.scale,
+    ],
+    ids=["itself", "called", "read", "without a hash", "called without a hash", "a module", "a default"],
+)
+def test_what_an_object_lacks_is_not_asked_of_it(process) -> None:
+    mod = tracepack.trace(process, torch.rand(2, 3))
+    x = torch.rand(4, 3)
+    assert torch.equal(mod(x), x * 2)
+
+
+def test_a_model_that_raises_another_error_for_a_name_is_scripted() -> None:
+    model = StrictModel()
+    op = tracepack.script(model)
+    assert op.name == "StrictModel"
+    mod = tracepack.trace(lambda x: op(x), torch.rand(2, 3))
+    x = torch.rand(4, 3)
+    with torch.no_grad():
+        assert torch.equal(mod(x), model(x))
+
+
+def test_an_object_that_cannot_be_looked_at_is_refused() -> None:
+    with pytest.raises(
+        tracepack.RecordError, match=r"a Unbound that the function reaches, .*RuntimeError\('it is used"
+    ):
+        tracepack.trace(lambda x: x * UNBOUND.scale, torch.rand(2, 3))
