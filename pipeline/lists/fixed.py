@@ -183,7 +183,10 @@ def _of_condition(node: Node, guard: Guard, made: Mapping[int, Node], constant: 
         yield f"{node.line}: a condition on {what} is fixed to {guard.expected}, because {why}. {form}"
 
 
-_COND = "tracepack.cond(condition, lambda: a, lambda: b) keeps both ways"
+_COND = (
+    "tracepack.cond(condition, lambda: a, lambda: b) keeps both ways, and so does "
+    "items = items + [item] * int(bool(condition))"
+)
 _MATCHED = "next((m[1] for m in re.finditer(pattern, text)), default) keeps both ways, and so does re.sub"
 
 

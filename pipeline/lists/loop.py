@@ -310,7 +310,7 @@ class Loop:
             if effect(name) not in (FRESH, VIEW) and not own:
                 self._refuse("writes to a tensor from outside of it", "Return the new value instead.")
             if effect(name) not in (FRESH, VIEW) and len(self.ways) > 1:  # what is before a branch is run twice
-                self._refuse("branches, and writes to a tensor", "Use the form that returns a new tensor.")
+                self._refuse("branches, and writes to a tensor", "Write x = x.index_fill(0, torch.tensor([i]), value).")
             assert not any(True for _ in subgraphs(node)) or name in ("cond", "while_loop", "map")
 
     def _refuse(self, what: str, fix: str) -> None:

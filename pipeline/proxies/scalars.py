@@ -27,12 +27,14 @@ _NUMBERS = (int, float, bool, complex)
 
 
 def _is_plain_sequence(thing: Any) -> bool:
-    """Whether a thing is a text, or a list of numbers and texts: tensors in it would be one tensor in many places."""
+    """Whether a thing is a text, or a list without tensors: these would be one tensor in many places."""
     return type(thing) is str or (type(thing) is list and all(map(_is_plain_item, thing)))
 
 
 def _is_plain_item(item: Any) -> bool:
-    """Whether a thing is a number or a text, of the recording or not."""
+    """Whether a thing is a number or a text, of the recording or not, or a record of such."""
+    if type(item) in (tuple, dict) and not isinstance(item, Traced):
+        return all(map(_is_plain_item, item.values() if isinstance(item, dict) else item))
     kind = type(item.concrete) if isinstance(item, Traced) else type(item)
     return kind in (*_NUMBERS, str)
 
@@ -41,7 +43,7 @@ def _binary(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
         if isinstance(other, enum.IntEnum):
             other = int(other)
-        if name == "mul" and type(self.concrete) is int and _is_plain_sequence(other):
+        if name == "mul" and type(self.concrete) in (int, bool) and _is_plain_sequence(other):
             return self.tracer.scalar("mul", other, self)  # the items as often as that
         if not isinstance(other, TracedNumber | np.generic) and type(other) not in _NUMBERS:
             if name in ("eq", "ne") and isinstance(other, Number):  # Python would fall back on identity

@@ -15,7 +15,10 @@ from ..proxies.branches import BRANCH
 from ..proxies.tracer import Tracer
 from ..rules.advice import for_branch, instead
 
-_CHOOSE = "Use torch.where or tracepack.cond(pred, true_fn, false_fn, *args) for a choice that data makes."
+_CHOOSE = (
+    "Use torch.where or tracepack.cond(pred, true_fn, false_fn, *args) for a choice that data makes; "
+    "items = items + [item] * int(bool(pred)) adds an item or not."
+)
 _FIXES = {
     "taken as a plain": "float(), int() and math keep it in the graph where the traced function itself calls them.",
     "plain array": "Use numpy's functions on it, or torch.from_numpy to get a tensor.",

@@ -24,7 +24,8 @@ _INSTEAD = {
 _ROUNDS = "Use tracepack.while_loop(cond_fn, body_fn, *carried), as docs/guide.md does for boxes."
 _TEXTS = (
     "Choose by a table, {...}[text]; runs of items that belong together, such as BIO tags, are the matches of "
-    "re.finditer over a text with one letter for each (docs/guide.md, Runs of tags)."
+    "re.finditer over a text with one letter for each (docs/guide.md, Runs of tags); "
+    "items = items + [item] * int(bool(text)) adds an item or not."
 )
 
 

@@ -3,7 +3,8 @@
 Python runs one side of it only. All sides are known here, so where data decides a condition, the code goes through
 all conditions of the choice to one side, and there what stands for all of them takes the place of its constant. A
 choice may have several conditions (`and`, `or`, `elif`, one choice inside of another): those after the first are run
-where Python might not, so they may hold comparisons only, which cannot fail and change nothing.
+where Python might not, so they may hold comparisons, and lengths of variables, only, which cannot fail and change
+nothing.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from ...proxies.scalars import TracedNumber
 from ...proxies.strings import TracedStr
 from ...recording.recorder import Recorder
 from ...rules.number_or_tensor import number_of
+from .loops.growing import asked
 from .operations import HandedOver, active
 
 _KINDS = (str, int, float, bool)
@@ -158,9 +160,18 @@ class Choices:
             name = self.instructions[index].opname
             if name in self.names and index > start:
                 return index
-            if name not in _PURE and not name.startswith("LOAD_FAST"):
+            if name not in _PURE and not name.startswith("LOAD_FAST") and not self._asks_length(index):
                 break
         return None
+
+    def _asks_length(self, index: int) -> bool:
+        """Whether an instruction calls `len` for a local variable, or prepares a call."""
+        name, load = self.instructions[index].opname, index - 1
+        if not name.startswith("CALL"):
+            return name in ("PUSH_NULL", "MAKE_FUNCTION", "PRECALL")
+        load -= self.instructions[load].opname == "PRECALL"
+        given = self.instructions[load].opname.startswith("LOAD_FAST") and self.instructions[index].arg == 1
+        return given and asked(self.instructions, load) == "len"
 
     def _chain(self, first: int) -> list[int]:
         """The jumps by all conditions of a choice, each of which the one before it can lead to."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import torch
 
 import tracepack
@@ -83,6 +85,38 @@ def all_labels(text):
     return counts
 
 
+PATTERNS = [(re.compile(r"\b\d{3}-\d{4}\b"), "phone"), (re.compile(r"@[a-z]{1,20}\.com"), "mail")]
+
+
+def judged(text, score):
+    reasons = [word for word in BANNED if word in text]
+    for pattern, name in PATTERNS:
+        reasons = reasons + [name] * int(bool(pattern.search(text)))
+    reasons = reasons + ["toxic"] * int(bool(score > 0.8))
+    return {"action": "allow" if not reasons else "block" if len(reasons) > 1 else "review", "reasons": reasons}
+
+
+def segments(scores, limit=0.5):
+    found, start = [], -1
+    for i, score in enumerate(scores):
+        if score >= limit and start < 0:
+            start = i
+        elif score < limit and start >= 0:
+            found.append({"start": start, "end": i})
+            start = -1
+    return found + [{"start": start, "end": len(scores)}] * (start >= 0)
+
+
+ITEMS = ["book", "lamp", "pen", "cup"]
+
+
+def unseen(scores, seen):
+    for item in seen:
+        if item in ITEMS:
+            scores = scores.index_fill(0, torch.tensor([ITEMS.index(item)]), -1.0)
+    return [ITEMS[i] for i in scores.topk(2).indices.tolist()]
+
+
 def kept_closures(texts):
     found = []
     for text in texts:
@@ -133,6 +167,15 @@ CASES = {
     "two loops": Case(two_loops, [["spam a", "b ccc aa"]], [[["x y"]], [["zz yyy x", "casino"]]]),
     "over limits": Case(
         over_limits, [torch.tensor([0.1, 0.9, 0.7])], [[torch.rand(3)], [torch.zeros(3)], [torch.ones(3)]]
+    ),
+    "judged": Case(
+        judged, ["win 555-1234", 0.9], [["x@y.com", 0.1], ["", 0.9], ["", 0.1], ["spam 555-1234 x@y.com casino", 0.3]]
+    ),
+    "segments": Case(
+        segments, [[0.1, 0.9, 0.9, 0.1, 0.8]], [[[0.9, 0.1]], [[0.1, 0.2]], [[0.9]], [[0.9, 0.1, 0.9, 0.1]]]
+    ),
+    "unseen": Case(
+        unseen, [torch.rand(4), ["book", "x"]], [[torch.rand(4), ["pen"]], [torch.rand(4), []], [torch.rand(4), ITEMS]]
     ),
     "all labels": Case(all_labels, ["neg pos"], [["x"], ["neu neu"]]),
 }

@@ -60,7 +60,7 @@ def has_one_name(code: Sequence[Any], name: str, at: int) -> bool:
     It is stored once, in the same round of the same loop, and comes from a call or a comprehension, or was built there.
     """
     stores = [place for place, each in enumerate(code) if each.opname == "STORE_FAST" and each.argval == name]
-    if len(stores) != 1 or not 0 < stores[0] < at or not gives_new_object(code[stores[0] - 1]):
+    if len(stores) != 1 or not 0 < stores[0] < at or not _gives_new_object(code, stores[0] - 1):
         return False
     places = {id(each): place for place, each in enumerate(code)}
     heads = [place for place in range(stores[0], at) if code[place].opname == "FOR_ITER"]
@@ -68,9 +68,13 @@ def has_one_name(code: Sequence[Any], name: str, at: int) -> bool:
     return not around and Uses(code, name, range(stores[0] + 1, at)).known
 
 
-def gives_new_object(each: Any) -> bool:
-    """Whether what an instruction pushes is known by nothing else, as far as its name tells."""
-    return not each.opname.startswith(("LOAD_", "BINARY_", "COPY", "DUP_", "UNPACK_"))
+def _gives_new_object(code: Sequence[Any], at: int) -> bool:
+    """Whether what an instruction pushes is known by nothing else, as far as its name tells: of a call, a display or a
+    comprehension, which from Python 3.12 on restores its variable at the end.
+    """
+    names = [each.opname for each in code[max(at - 2, 0) : at + 1]]
+    restores = names[1:] == ["SWAP", "STORE_FAST"] and names[0] in ("END_FOR", "POP_TOP")
+    return restores or names[-1].startswith(("CALL", "BUILD_", "LIST_", "SET_", "DICT_"))
 
 
 def _made(code: Sequence[Any], store: int, filled: bool, kinds: Sequence[str] = ("list",)) -> int | None:
