@@ -85,7 +85,7 @@ class _KernelApplication:
 
 
 def _run_kernel(kernel: Kernel, state: State, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    if not kernel.from_package:
+    if not kernel.strided:
         args, kwargs = pytree.tree_map_only(torch.Tensor, torch.Tensor.contiguous, (args, kwargs))
     result = state.kernel(kernel)(*args, **kwargs)
     if not kernel.own_check:
@@ -101,7 +101,7 @@ class KernelOp(InferenceOp):
         self.kernel, self.state = kernel, State()
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Runs the kernel, on contiguous tensors, as a pipeline does."""
+        """Runs the kernel as a pipeline does."""
         return _run_kernel(self.kernel, self.state, args, kwargs)
 
     def application(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -33,8 +33,11 @@ class Kernel(ABC):
     """Whether a call may write into its arguments; a kernel that never does lets `load(..., convert=True)` convert."""
 
     from_package: ClassVar[bool] = False
-    """Whether it is code of an installed package, which its description names (see `build_named`), and which takes
-    tensors with the strides that they have."""
+    """Whether it is code of an installed package, which its description names (see `build_named`)."""
+
+    strided: ClassVar[bool] = False
+    """Whether it takes tensors with the strides that they have, which its code may read, and whose memory it may write
+    or hand on; those of any other class get contiguous tensors."""
 
     own_check: ClassVar[bool] = False
     """Whether the class sees to it that its outputs are contiguous, or lets them lie as they come; those of any other

@@ -37,6 +37,7 @@ class OperatorKernel(Kernel):
     kind: ClassVar[str] = "operator"
     own_check: ClassVar[bool] = True
     from_package: ClassVar[bool] = True
+    strided: ClassVar[bool] = True
     writes: ClassVar[bool] = False  # such operators are refused, when they are packed and when they are loaded
     varying: ClassVar[bool] = True  # nobody says whether data decides its sizes
 

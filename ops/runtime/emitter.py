@@ -182,7 +182,7 @@ class Emitter:
     def _kernel(self, node: Node, kernel: Kernel) -> None:
         """Writes the call of a kernel, with the check of what it returns."""
         scope, device = self.scope, self._device_of(node, CPU)
-        arguments = scope.arguments(node, device, contiguous=not kernel.from_package)
+        arguments = scope.arguments(node, device, contiguous=not kernel.strided)
         run: Callable[..., Any] = self.bindings.kernel(kernel)
         if self.bindings.budget is not None:
             run = self.bindings.budget.metered_kernel(kernel, run)

@@ -31,6 +31,7 @@ class TorchScriptKernel(Kernel):
 
     kind: ClassVar[str] = "torchscript"
     own_check: ClassVar[bool] = True
+    strided: ClassVar[bool] = True
     runs_code: ClassVar[bool] = True
 
     def __init__(

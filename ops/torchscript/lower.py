@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import torch
 
 from ..graph.errors import LoweringError, TracepackError
-from ..graph.graph import Body
-from ..graph.traverse import constants
+from ..graph.graph import Body, Graph, Operator
+from ..graph.traverse import constants, map_leaves, subgraphs, walk
 from ..lowering.autocast import with_autocast_guard
 from ..lowering.call import Call, dense, returned, separate
 from ..lowering.convert.body import convert
@@ -52,6 +53,7 @@ def lower_scripted(
                 )
             _refuse_unused_reads(program.graph)
             body = convert(program, name, device, call.names, [f"L['{user}']" for user in users], contiguous)
+            _hand_on_inputs(body.graph)
             lowered = Lowered(*prove(body, tensors, lambda: _Reference(model, call)))
             lowered.body.graph = with_autocast_guard(lowered.body.graph)  # of its operators autocast casts only some
             _share(lowered.body, model)
@@ -102,23 +104,48 @@ def _refuse_unused_reads(graph: torch.fx.Graph) -> None:
 
 
 def _branching(module: Any) -> Any:
-    """Makes the branches of a copy return copies of their inputs: the converter overlooks inputs that are returned."""
+    """Makes the branches of a copy return copies of their inputs: the converter overlooks inputs that are returned.
+
+    `_hand_on_inputs` knows these copies by their memory format, which hardly anybody writes.
+    """
     for method in methods(module):
+        own = [list(node.inputs())[1].toIValue() for node in nodes(method.graph) if node.kind() == "aten::clone"]
         for node in nodes(method.graph):
             if node.kind() == "prim::If":
                 for block in node.blocks():
-                    _copy_passed_on(method.graph, block)
+                    _copy_passed_on(method.graph, block, None if _PRESERVED in own else _PRESERVED)
     return module
 
 
-def _copy_passed_on(graph: Any, block: Any) -> None:
+_PRESERVED = 1  # what `torch.preserve_format` is in TorchScript
+
+
+def _hand_on_inputs(graph: Graph) -> None:
+    """Has branches return their inputs themselves again, as they lie, since the caller may write into them."""
+    for node in walk(graph):
+        for branch in subgraphs(node) if node.target == Operator("cond") else ():
+            inputs = set(map(id, branch.inputs))
+            made = [each for each in branch.nodes if each.target == _CLONE and "memory_format" in each.kwargs]
+            copies = {id(each.output): each.args[0] for each in made if id(each.args[0]) in inputs}
+            branch.nodes = tuple(each for each in branch.nodes if id(each.output) not in copies)
+            branch.output = map_leaves(partial(_itself_or, copies), branch.output)
+
+
+def _itself_or(others: dict[int, Any], leaf: Any) -> Any:
+    return others.get(id(leaf), leaf)
+
+
+_CLONE = Operator("aten.clone.default")
+
+
+def _copy_passed_on(graph: Any, block: Any, memory_format: int | None) -> None:
     own = {output.unique() for node in block.nodes() for output in node.outputs()}
     end = block.returnNode()
     for index, value in enumerate(list(end.inputs())):
         if value.unique() in own or value.type().kind() != "TensorType":
             continue
         graph.setInsertPoint(end)
-        copy = graph.insertNode(graph.create("aten::clone", [value, graph.insertConstant(None)], 1)).output()
+        copy = graph.insertNode(graph.create("aten::clone", [value, graph.insertConstant(memory_format)], 1)).output()
         copy.setType(value.type())
         end.replaceInput(index, copy)
 

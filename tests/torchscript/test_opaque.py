@@ -203,3 +203,50 @@ def test_a_scripted_function_keeps_its_defaults(given) -> None:
     op = tracepack.script(torch.jit.script(choosing), name="choosing")
     loaded = tracepack.load(archive(tracepack.trace(lambda x: op(x, **given), torch.ones(2))), trust=True)
     assert torch.equal(loaded(torch.ones(3)), choosing(torch.ones(3), **given))
+
+
+class Strided(torch.nn.Module):
+    """Reads strides, writes into its input, and hands that on beside a text."""
+
+    def forward(self, x: torch.Tensor) -> tuple[str, torch.Tensor, float]:
+        x.add_(1)
+        x.contiguous().mul_(2)
+        return ("rows" if bool(x.sum() > 0) else "none"), x * 2, float(x.stride(0))
+
+
+class HandsOn(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if bool(x.sum() > 0):
+            return x
+        return x * 2
+
+
+def test_an_opaque_op_gets_tensors_as_they_lie() -> None:
+    op = tracepack.script(torch.jit.script(Strided()))
+    with pytest.warns(tracepack.OpaqueOpWarning):
+        traced = tracepack.trace(lambda x: op(x), torch.ones(2, 3))
+    for pipeline in (traced, tracepack.load(archive(traced), trust=True), op):
+        for step in (1, 2):
+            x, handed = torch.ones(2, 3 * step)[:, ::step], torch.ones(2, 3 * step)[:, ::step]
+            wanted, got = Strided()(handed), pipeline(x)
+            assert (got[0], got[2]) == (wanted[0], wanted[2])
+            assert torch.equal(got[1], wanted[1])
+            assert torch.equal(x, handed)
+
+
+def test_a_branch_hands_on_its_input_itself() -> None:
+    op = tracepack.script(torch.jit.script(HandsOn()))
+
+    def process(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        y = op(x)
+        y.add_(1)
+        return x, y
+
+    traced = tracepack.trace(process, -torch.ones(2, 3))
+    for pipeline in (traced, tracepack.load(archive(traced))):
+        for value in (1.0, -1.0):
+            x, y = pipeline(torch.full((2, 3), value))
+            assert torch.equal(x, torch.full((2, 3), 2.0 if value > 0 else -1.0))
+            assert torch.equal(y, torch.full((2, 3), 2.0 if value > 0 else -1.0))
+        with pytest.raises(tracepack.NonContiguousOutputError):
+            pipeline(torch.ones(3, 2).t())
