@@ -15,6 +15,7 @@ import torch
 
 from ...ops.graph.errors import SignatureError
 from ...ops.graph.types import STRINGS, ListType, ScalarType, TensorType, Type
+from ...ops.runtime.user_code import attribute
 
 
 def converted(value: Any, kind: Type, where: str) -> Any:
@@ -23,7 +24,7 @@ def converted(value: Any, kind: Type, where: str) -> Any:
     Raises:
         SignatureError: a number has no equal in the dtype of the input, or lists are ragged or hold no numbers.
     """
-    table = not isinstance(value, torch.Tensor | np.ndarray) and hasattr(value, "to_numpy")
+    table = not isinstance(value, torch.Tensor | np.ndarray) and attribute(value, "to_numpy") is not None
     if table:
         value = value.to_numpy()
     if isinstance(kind, TensorType):
@@ -55,12 +56,19 @@ def _to_tensor(value: Any, kind: TensorType, where: str, table: bool) -> Any:
         value, rounds = _array(value, kind, where), True
     if isinstance(value, np.ndarray):
         value = _tensor(value, kind, where)
-    if not isinstance(value, torch.Tensor) or value.dtype == wanted or value.is_meta:
+    if not isinstance(value, torch.Tensor) or value.dtype == wanted or not _is_dense(value):
         return value
+    if value.is_floating_point() and value.itemsize == 1:  # torch computes next to nothing in them
+        value = value.float()
     found = value.to(wanted) if wanted.is_complex or not value.is_complex() else None
     if found is None or not _kept(value, found, rounds):
         raise _lost(value.dtype, kind, where)
     return found
+
+
+def _is_dense(value: torch.Tensor) -> bool:
+    """Whether a tensor has numbers that can be compared; others are refused where inputs are bound."""
+    return value.layout == torch.strided and not (value.is_meta or value.is_nested or value.is_quantized)
 
 
 def rounded(array: np.ndarray[Any, Any], kind: TensorType, where: str) -> Any:

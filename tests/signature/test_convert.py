@@ -132,3 +132,29 @@ def test_nothing_is_converted_for_a_pipeline_that_writes_into_its_inputs() -> No
     assert x.tolist() == [2, 2]
     with pytest.raises(tracepack.SignatureError, match="not a tensor; got list"):
         mod([1.0, 2.0])
+
+
+class Attributes(dict):
+    """A dict whose entries are attributes, too: a name that it lacks is a KeyError."""
+
+    __getattr__ = dict.__getitem__
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        torch.ones(3).to_sparse(),
+        torch.ones(3).to_mkldnn(),
+        Attributes(a=1),
+    ],
+    ids=["sparse", "of oneDNN", "a dict"],
+)
+def test_what_has_no_numbers_to_compare_is_refused(value: Any) -> None:
+    mod = converting(lambda x: x * 2, torch.tensor([1, 2]))
+    with pytest.raises(tracepack.SignatureError, match="input 'x'"):
+        mod(value)
+
+
+def test_eight_bits_of_floats_are_converted() -> None:
+    mod = converting(lambda x: x * 2, torch.tensor([1, 2]))
+    assert mod(torch.tensor([1.0, 2.0, 3.0]).to(torch.float8_e4m3fn)).tolist() == [2, 4, 6]

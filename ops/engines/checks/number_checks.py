@@ -219,10 +219,13 @@ def refused_in_32_bits(graph: Graph) -> str:
     return ""
 
 
+LEFT_OUT = "it rounds numbers to 16 bits, which runtimes leave out"
+
+
 def rounds_to_half(graph: Graph) -> bool:
     """Whether a region rounds to 16 bits and gives the outcome to functions of other numbers.
 
-    Runtimes compute in 32 bits and leave the rounding out, which integers and comparisons show.
+    Runtimes and compilers compute in 32 bits and leave the rounding out, which integers and comparisons show.
     """
     made = {kind for value in _made(every_node(graph)) if (kind := _dtype(value))}
     halves = made & {"float16", "bfloat16"}

@@ -24,7 +24,7 @@ from ...lowering.patches.shape_functions import FreeSizes
 from ...lowering.patches.silence import Silence
 from ..checks.index_checks import DataChecks, Unfit, index_checks
 from ..checks.known_ranges import ranges_of
-from ..checks.number_checks import rounds_to_half
+from ..checks.number_checks import LEFT_OUT, rounds_to_half
 from ..engine import BF16, Declined, Task, cause, described
 from ..size_boxes import BOXES, SizeBoxes
 from .onnx_weights import MODEL, NUMPY_TYPES, WITHIN
@@ -163,7 +163,7 @@ def onnx_artefact(task: Task, engine: str, package: str, *, in_32_bits: bool = F
         if isinstance(value.type, TensorType) and value.type.dtype.startswith(_WITHOUT_NUMPY):
             raise Declined(f"numpy has no {value.type.dtype}")
     if rounds_to_half(task.region.graph):
-        raise Declined("it rounds numbers to 16 bits, which runtimes leave out")
+        raise Declined(LEFT_OUT)
     key = f"{MODEL} in 32 bits" if in_32_bits else MODEL
     model: OnnxModel = task.shared.get(key) or onnx_model(task, in_32_bits=in_32_bits)
     task.shared[key] = model

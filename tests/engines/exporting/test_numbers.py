@@ -13,7 +13,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:the engine .* (fails|does not an
 
 
 def engaged(process, example: torch.Tensor, engine: str) -> tracepack.Pipeline:
-    pytest.importorskip(engine)
+    if engine != "inductor":
+        pytest.importorskip(engine)
     op = tracepack.script(process, name="op", engine=engine)
     return tracepack.trace(lambda x: op(x), example)
 
@@ -126,7 +127,7 @@ def test_as_many_numbers_as_a_mask_chooses_are_left_to_torch() -> None:
         engaged(process, torch.tensor([1.0, -1.0, 2.0]), "onnxruntime")
 
 
-@pytest.mark.parametrize("engine", ["onnxruntime", "openvino"])
+@pytest.mark.parametrize("engine", ["onnxruntime", "openvino", "inductor"])
 @pytest.mark.parametrize(
     "process",
     [
