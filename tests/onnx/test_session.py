@@ -114,7 +114,8 @@ def test_a_session_is_made_once(op: Any, monkeypatch: pytest.MonkeyPatch, reload
         each.join()
     assert len(made) == 1
     assert (made[0].intra_op_num_threads, made[0].inter_op_num_threads) == (torch.get_num_threads(), 1)
-    assert made[0].get_session_config_entry("session.intra_op.allow_spinning") == "0"
+    assert made[0].get_session_config_entry("session.intra_op.allow_spinning") == "1"
+    assert made[0].get_session_config_entry("session.force_spinning_stop") == "1"
 
 
 @pytest.mark.filterwarnings("ignore:this machine has no cuda")
