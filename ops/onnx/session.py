@@ -181,7 +181,8 @@ class Session:
 def session_options() -> Any:
     """The settings of every session: as many threads as torch has, which spin while a run lasts, and sleep between.
 
-    Within a run they meet for every operator: where they slept, BERT on one sequence took 1.7 times as long on two cores.
+    Within a run they meet for every operator: where they slept, BERT on one sequence took 1.7 times
+    as long on two cores.
     """
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = torch.get_num_threads()

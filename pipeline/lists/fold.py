@@ -309,8 +309,7 @@ class Fold(Loop):
             return found
         entries = {key: self.recorder.scalar("getitem", found, key) for key in before}
         for key, entry in entries.items():
-            fills = type(entry) is TracedList and type(before[key]) is list and not before[key]
-            if fills:  # what a loop fills has items that are alike
+            if type(entry) is TracedList and type(before[key]) is list and not before[key]:  # its items are alike
                 entry.value.type = list_type(entry.concrete) or entry.value.type
             if isinstance(entry, Growing) and place in self.names.later:
                 entry.grow()
@@ -321,8 +320,7 @@ class Fold(Loop):
         recorder = self.recorder
         if isinstance(result, torch.Tensor):
             with torch._C.DisableTorchFunction(), recorder.within():
-                result = result.clone()
-            return recorder.values.add(result, varies=True), result
+                return recorder.values.add(copy := result.clone(), varies=True), copy
         texts = type(result) is list and bool(result) and all(type(item) is str for item in result)
         kind: Type = SCALARS.get(type(result), ANY)
         if type(result) is list:

@@ -47,10 +47,9 @@ class Loop:
         ways: the ways through the body, one for each round that is over.
     """
 
-    def __init__(
-        self, recorder: Recorder, source: TracedList, place: Any = None, into: list[Any] | None = None
-    ) -> None:
-        self.place, self.into = place, into
+    def __init__(self, recorder: Recorder, source: TracedList, place: Any = None, into: Any = None) -> None:
+        self.place: Any = place
+        self.into: list[Any] | None = into
         self.frame: FrameType | None = None
         self.recorder, self.source, self.line = recorder, source, user_line()
         self.value: Value | None = None
