@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch.nn import functional
 
 import tracepack
 from tests.engines.fakes import Mirror
@@ -110,6 +111,26 @@ def reshaped(x: torch.Tensor) -> torch.Tensor:
 
 def test_where_a_condition_is_open_there_is_no_box() -> None:
     assert proven(reshaped, torch.rand(8), others=[(torch.rand(4),), (torch.rand(16),)]) == []
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: functional.interpolate(x, scale_factor=0.57),
+        lambda x: x.sum() * torch.arange(0, 1, 1 / x.shape[2]),
+    ],
+)
+def test_where_a_size_is_rounded_there_is_no_box(function: Any) -> None:
+    """A runtime that computes in single precision makes 57 of 100 * 0.57, and torch 56."""
+    assert proven(function, torch.rand(2, 3, 50), others=[(torch.rand(2, 3, n),) for n in (25, 101)]) == []
+
+
+def test_sizes_in_whole_numbers_have_boxes() -> None:
+    found = proven(
+        lambda x: functional.pad(x, (0, -x.shape[1] % 8)) * (x.shape[1] // 3),
+        torch.rand(6, 10), others=[(torch.rand(6, 5),), (torch.rand(6, 20),)],
+    )  # fmt: skip
+    assert [box for box in found if (5, 20) in box.values()]
 
 
 def test_sizes_that_are_equal_in_the_example_may_have_to_be() -> None:
