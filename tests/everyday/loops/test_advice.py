@@ -211,7 +211,7 @@ def test_a_condition_on_a_text_is_said_at_once_with_the_form_that_keeps_both_way
 
 
 def test_a_flag_that_a_branch_fixes_is_said_with_the_form_that_keeps_both_ways() -> None:
-    with pytest.warns(UserWarning, match=f"is fixed to True, because a branch was taken on it. {BOTH}$"):
+    with pytest.warns(UserWarning, match=f"is fixed to True, because a branch was taken on it. {BOTH}, and so does "):
         tracepack.trace(lambda text, flag: text.upper() if flag else text.lower(), "Ab", True)
     mod = tracepack.trace(
         lambda text, flag: tracepack.cond(flag, lambda: text.upper(), lambda: text.lower()), "Ab", True

@@ -60,7 +60,7 @@ def has_one_name(code: Sequence[Any], name: str, at: int) -> bool:
     It is stored once, in the same round of the same loop, and comes from a call or a comprehension, or was built there.
     """
     stores = [place for place, each in enumerate(code) if each.opname == "STORE_FAST" and each.argval == name]
-    if len(stores) != 1 or not 0 < stores[0] < at or not _gives_new_object(code, stores[0] - 1):
+    if len(stores) != 1 or not 0 < stores[0] < at or not _stores_new_object(code, stores[0]):
         return False
     places = {id(each): place for place, each in enumerate(code)}
     heads = [place for place in range(stores[0], at) if code[place].opname == "FOR_ITER"]
@@ -75,6 +75,18 @@ def _gives_new_object(code: Sequence[Any], at: int) -> bool:
     names = [each.opname for each in code[max(at - 2, 0) : at + 1]]
     restores = names[1:] == ["SWAP", "STORE_FAST"] and names[0] in ("END_FOR", "POP_TOP")
     return restores or names[-1].startswith(("CALL", "BUILD_", "LIST_", "SET_", "DICT_"))
+
+
+def _stores_new_object(code: Sequence[Any], store: int) -> bool:
+    """Whether an instruction stores such a thing, alone or as one of several names, as in ``words, n = f(), 0``."""
+    if _gives_new_object(code, store - 1):
+        return True
+    for start in range(store - 1, -1, -1):
+        if code[start].opname.startswith(("CALL", "BUILD_")) and _stored_by(code, start) == store:
+            return True
+        if code[start].target is not None:
+            return False
+    return False
 
 
 def _made(code: Sequence[Any], store: int, filled: bool, kinds: Sequence[str] = ("list",)) -> int | None:
