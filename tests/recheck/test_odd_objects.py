@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from types import ModuleType
+import sys
+from types import FunctionType, ModuleType
 
 import pytest
 import torch
 
 import tracepack
+from tracepack.ops.lowering.patches.held_functions import held_functions
 
 
 class Strict:
@@ -101,3 +103,12 @@ def test_an_object_that_cannot_be_looked_at_is_refused() -> None:
         tracepack.RecordError, match=r"a Unbound that the function reaches, .*RuntimeError\('it is used"
     ):
         tracepack.trace(lambda x: x * UNBOUND.scale, torch.rand(2, 3))
+
+
+def test_functions_are_found_beside_such_an_object() -> None:
+    """Lowering looks through all that the callers hold, whosever it is."""
+
+    def inner(_: object) -> tuple[FunctionType, ...]:
+        return held_functions(sys._getframe())
+
+    assert inner in inner(Unbound())

@@ -26,10 +26,10 @@ def held_functions(frame: FrameType) -> tuple[FunctionType, ...]:
     seen: set[int] = set()
     while pending and len(seen) < _MOST:
         thing = pending.popleft()
-        if id(thing) in seen or isinstance(thing, _PLAIN):
+        if id(thing) in seen or issubclass(type(thing), _PLAIN):  # a proxy may have no `__class__`
             continue
         seen.add(id(thing))
-        if isinstance(thing, FunctionType) and thing.__code__ is code:
+        if type(thing) is FunctionType and thing.__code__ is code:
             found.append(thing)
         pending.extend(_held(thing))
     return tuple(found)
@@ -45,8 +45,8 @@ def _locals(frame: FrameType | None) -> list[Any]:
 
 def _held(thing: Any) -> Iterable[Any]:
     """What an object holds, without the modules behind it."""
-    if isinstance(thing, FunctionType):
+    if type(thing) is FunctionType:
         return [*(thing.__closure__ or ()), *(thing.__defaults__ or ()), *vars(thing).values()]
-    if isinstance(thing, type):
+    if issubclass(type(thing), type):
         return () if thing.__module__.partition(".")[0] in ("torch", "builtins") else list(vars(thing).values())
     return gc.get_referents(thing)
