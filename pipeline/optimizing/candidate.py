@@ -161,7 +161,7 @@ def try_engine(stage: Bench, seen: Observed, engine: Engine, seconds: float, way
         engaged = Engaged(engine, artefact, seen.region, seen.reference, allowed)
         run = engaged.open()
         inner = len(seen.inputs) - seen.corners
-        full = _full(seen.inputs[:inner], seen.answers)
+        full = _full(seen.inputs[:inner], seen.answers[:inner])
         given = [values for values in seen.inputs[: seen.given] if all(value.numel() for value in values)]
         fault, answered = _unlike(run, engaged, full[: len(given)])
         if fault:
@@ -191,7 +191,7 @@ def _full(
     inputs: Sequence[Sequence[torch.Tensor]], answers: Sequence[Sequence[torch.Tensor]]
 ) -> list[tuple[Sequence[torch.Tensor], Sequence[torch.Tensor]]]:
     """The inputs that are not empty, with their answers."""
-    return [pair for pair in zip(inputs, answers, strict=False) if all(value.numel() for value in pair[0])]
+    return [pair for pair in zip(inputs, answers, strict=True) if all(value.numel() for value in pair[0])]
 
 
 def _unlike(
