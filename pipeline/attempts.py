@@ -7,7 +7,8 @@ but that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from typing import Any, TypeVar
 
 from ..ops.graph.errors import RecordError
@@ -18,7 +19,8 @@ from .examples import Examples
 from .patches.python.loops.constants import Key, attempting
 from .recheck.answers import difference
 from .recheck.mismatch import DIFFERS
-from .recheck.vary import clones, trials
+from .recheck.uninitialised import examples_within
+from .recheck.vary import clones
 
 Made = TypeVar("Made", bound=Callable[..., Any])
 
@@ -102,7 +104,9 @@ def agreeing(found: Made, earlier: Sequence[Made], tracing: Any, problem: Except
     Raises:
         RecordError: it answers otherwise.
     """
-    if earlier and not _agree(earlier, found, tracing.examples, tracing.objects.plain_values()):
+    pipeline: Any = found
+    others = examples_within(pipeline.graph, tracing.examples.leaves, tracing.objects.plain_values())
+    if earlier and not _agree(earlier, found, tracing.examples, others):
         what = "the function keeps state out of sight: it does not answer as it did when it was called first"
         fix = "Pass it as an input, or keep it in an attribute, a list or a dict."
         raise problem or RecordError(what, where=str(first_line(tracing.user) or ""), fix=fix)
@@ -110,11 +114,10 @@ def agreeing(found: Made, earlier: Sequence[Made], tracing: Any, problem: Except
 
 
 def _agree(
-    earlier: Sequence[Callable[..., Any]], found: Callable[..., Any], examples: Examples, plain: list[Any]
+    earlier: Sequence[Callable[..., Any]], found: Callable[..., Any], examples: Examples, others: Iterable[list[Any]]
 ) -> bool:
     """Whether pipelines answer alike, on the example and on other data, as far as they take it."""
-    others = [leaves for leaves, _ in zip(trials(examples.leaves, plain), range(MOST_TRIALS), strict=False)]
-    for leaves in [examples.leaves, *others]:
+    for leaves in [examples.leaves, *islice(others, MOST_TRIALS)]:
         wanted = _answer(found, examples, leaves)
         for other in earlier:
             answer = _answer(other, examples, leaves)

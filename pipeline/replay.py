@@ -36,8 +36,8 @@ from .recheck.reach.later import Moves, in_later_states, moved
 from .recheck.reach.objects import Objects
 from .recheck.reach.places import Location
 from .recheck.sizes import has_other_dtypes
-from .recheck.uninitialised import Filled, fills, is_unchecked, is_uninitialised
-from .recheck.vary import clones, has_float, named_ints, one_float, one_whole, ones, trials, whole
+from .recheck.uninitialised import Filled, examples_within, fills, is_unchecked, is_uninitialised, trusts_values
+from .recheck.vary import clones, has_float, named_ints, one_float, one_whole, ones, whole
 from .recording.recorder import Recorder
 from .recording.rollback import States, Undo
 
@@ -74,6 +74,7 @@ class Replay:
         self.values, self.fills = not is_uninitialised(pipeline.graph), fills(pipeline.graph)
         self.shapes: list[tuple[Sequence[Any], Any]] = []
         self.resizes, self.changed, self.exact = not is_unchecked(pipeline.graph), False, True
+        self.within = trusts_values(pipeline.graph)
 
     def mismatch(self) -> Mismatch | None:
         """The first call in which the two differ."""
@@ -191,7 +192,7 @@ class Replay:
                 late = self._after_many_calls(moving, before)
             if late is not None:
                 return late
-            for leaves in trials(self.examples.leaves, self.objects.plain_values()):
+            for leaves in self._trials():
                 if time.perf_counter() > self.until:
                     break
                 if not self.resizes and shapes(leaves) != shapes(self.examples.leaves):
@@ -232,7 +233,8 @@ class Replay:
         if not moving:
             return None
         for _ in in_later_states(moving, before, self.objects.plain_values()):
-            for leaves in (self.examples.leaves, ones(self.examples.leaves)):  # a factor would not show on zeros
+            others = [] if self.within else [ones(self.examples.leaves)]  # a factor would not show on zeros
+            for leaves in (self.examples.leaves, *others):
                 _, found = self._call(leaves)
                 if found:
                     return Mismatch(found, leaves, repeated=True, place=moving[0][:2])
@@ -247,7 +249,9 @@ class Replay:
             return None
         self.pipeline.reset()
         self.exact = False  # a lowered model may sum in another order
-        others = next(trials(self.examples.leaves))  # what a hook left of the example would be right for the example
+        others = next(
+            self._trials(), self.examples.leaves
+        )  # what a hook left of the example would be right for the example
         with self._aside(), plainly():
             for leaves in (self.examples.leaves, self.examples.leaves, others):
                 before = self._state()
@@ -261,6 +265,9 @@ class Replay:
             if not ran or self.stateful:  # what a model writes to its buffers is in step with the pipeline
                 return self._moved(moving) if ran else None
             return self._moved(moving) or self._after_many_calls(moving, before)
+
+    def _trials(self) -> Iterator[list[Any]]:
+        return examples_within(self.pipeline.graph, self.examples.leaves, self.objects.plain_values())
 
     def _state(self) -> Moves:
         return [(place, key, brief(place.read().get(key))) for place, key in self.objects.changes()]

@@ -49,6 +49,11 @@ class Kernel(ABC):
         return False
 
     @property
+    def trusts_values(self) -> bool:
+        """Whether numbers in one of its tensors may make it read past the end of another, as indices do."""
+        return self.unchecked
+
+    @property
     def stateful(self) -> bool:
         """Whether a call changes the results of later calls."""
         return False

@@ -18,7 +18,7 @@ import torch
 from ..graph.errors import GraphError, MissingExtraError, TrustError, UnknownOperatorError, shown
 from ..graph.kernel import Kernel
 from ..runtime.user_code import user_stacklevel
-from .providers import module_of, version_of
+from .providers import is_python, module_of, version_of
 
 _NAME = re.compile(r"[A-Za-z_]\w*::[A-Za-z_]\w*(\.[A-Za-z_]\w*)?", re.ASCII)
 _SAY = "tracepack.ops.kernels.providers.register_namespace"
@@ -46,6 +46,11 @@ class OperatorKernel(Kernel):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> OperatorKernel:
         return self
+
+    @property
+    def trusts_values(self) -> bool:
+        """Whether it is code of C++, such as `torchvision::roi_align`, which takes the first column for indices."""
+        return not is_python(self.name)
 
     @property
     def name(self) -> str:

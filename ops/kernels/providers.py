@@ -51,6 +51,11 @@ def module_of(operator: str) -> str:
     return "" if found.partition(".")[0] in ("torch", "__main__", "tracepack") else found
 
 
+def is_python(operator: str) -> bool:
+    """Whether torch knows a function or a file of Python that defines an operator: anything else is code of C++."""
+    return bool(_defined_by(operator) or _registered_in(operator))
+
+
 def _defined_by(operator: str) -> str:
     """The module of the function under `torch.library.custom_op`."""
     from torch._library.custom_ops import OPDEFS

@@ -101,11 +101,7 @@ def trials(leaves: Sequence[Any], known: Iterable[Any] = ()) -> Iterator[list[An
         yield [_mapped(partial(_filled, fill), leaf) for leaf in leaves]
     if tensors:
         yield [_mapped(partial(_far, beyond=_beyond(known)), leaf) for leaf in leaves]
-    if any(tensor.dim() for tensor in tensors):
-        yield [_mapped(_transposed, leaf) for leaf in leaves]
-        yield [_mapped(_spread, leaf) for leaf in leaves]
-    if any(tensor.dim() in (4, 5) for tensor in tensors):
-        yield [_mapped(_channels_last, leaf) for leaf in leaves]
+    yield from layouts(leaves)
     if sizes:
         yield [_resized(leaf, {size: size + 2 for size in sizes}) for leaf in leaves]
         for size in sizes[1:4]:
@@ -121,6 +117,13 @@ def trials(leaves: Sequence[Any], known: Iterable[Any] = ()) -> Iterator[list[An
             yield [_rewritten(leaf, write) for leaf in leaves]
 
 
+def layouts(leaves: Sequence[Any]) -> Iterator[list[Any]]:
+    """The example in other layouts of memory."""
+    dims = {tensor.dim() for leaf in leaves for tensor in _tensors(leaf) if tensor.device.type != "meta"}
+    for change in [_transposed, _spread] * any(dims) + [_channels_last] * bool(dims & {4, 5}):
+        yield [_mapped(change, leaf) for leaf in leaves]
+
+
 def beside(leaves: Sequence[Any]) -> Iterator[list[Any]]:
     """Examples for another implementation of the same function: other sizes, layouts and data, and no new values."""
     tensors = [tensor for leaf in leaves for tensor in _tensors(leaf) if tensor.device.type != "meta"]
@@ -132,9 +135,7 @@ def beside(leaves: Sequence[Any]) -> Iterator[list[Any]]:
         yield [_resized(leaf, dict.fromkeys(sizes[:1], 1)) for leaf in leaves]
         yield [_resized(leaf, {size: size + 1 for size in sizes}) for leaf in leaves]
     yield [_other(leaf) for leaf in leaves]
-    if any(tensor.dim() for tensor in tensors):
-        yield [_mapped(_transposed, leaf) for leaf in leaves]
-        yield [_mapped(_spread, leaf) for leaf in leaves]
+    yield from layouts(leaves)
     if sizes:
         for size in sizes[:3]:
             yield [_resized(leaf, {size: size + 1}) for leaf in leaves]
@@ -303,8 +304,7 @@ def _spread(leaf: Any) -> Any:
     """The same values with gaps between them in memory."""
     if not isinstance(leaf, torch.Tensor) or not leaf.dim() or leaf.device.type == "meta":
         return leaf
-    wide = torch.stack([leaf.detach(), leaf.detach()], -1)
-    return wide[..., 0]
+    return torch.stack([leaf.detach(), leaf.detach()], -1)[..., 0]
 
 
 def _channels_last(leaf: torch.Tensor) -> torch.Tensor:
