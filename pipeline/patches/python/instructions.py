@@ -26,6 +26,7 @@ from .loops.flow import raised_by
 from .loops.growing import goes_into_loop
 from .loops.leaving import GoingOn, loops_left_early, names_for
 from .loops.new_lists import is_own_list
+from .loops.outlined import outlined
 from .methods import OWN_LIST, PIECES, RECEIVERS
 from .none_tests import NONE_TESTS, tests_call
 from .operations import (
@@ -82,12 +83,12 @@ def staying(code: CodeType) -> CodeType:
     instructions = made.cleaned_instructions(code, True)
     if sys.version_info >= (3, 13):
         made.remove_fused_load_store(instructions)
-    loops = list(loops_left_early(instructions))
+    loops = list(loops_left_early(outlined(instructions)))
     if not loops:
         return code
     names, writing = names_for(len(loops)), GoingOn(made.create_instruction, applied, LEAVABLE, LEAVE)
     more = tuple(name for pair in names for name in pair)
-    return rewritten(code, lambda found: writing.groups(found, list(loops_left_early(found)), names), more)
+    return rewritten(code, lambda found: writing.groups(found, list(loops_left_early(outlined(found))), names), more)
 
 
 _OPERATIONS = frozenset(
@@ -126,8 +127,9 @@ def _turned(carried: Carried) -> list[Any]:
 def _changed(instructions: Sequence[Any], code: CodeType) -> Iterable[list[Any]]:
     """For each instruction those that take its place, itself among them where it stays."""
     rounds, choices = Comprehensions(instructions, code), Choices(instructions, _JUMPS)
-    appending, defaults = Appending(instructions, code), Defaults(instructions)
-    carrying = Carrying(instructions, code, set(appending.begins))
+    plain = outlined(instructions)
+    appending, defaults = Appending(plain, code), Defaults(instructions)
+    carrying = Carrying(plain, code, set(appending.begins))
     for index, this in enumerate(instructions):
         if index in defaults.ends:
             load = defaults.ends[index]
@@ -164,7 +166,7 @@ def _of(this: Any, index: int, instructions: Sequence[Any], rounds: Comprehensio
             return [*replaced_pair(SUBSCRIPT), this]
         case "LOAD_ATTR" | "LOAD_METHOD" if this.argval in NAMES and goes_into_loop(instructions, index):
             return [*applied(PIECES), this]
-        case "LOAD_ATTR" | "LOAD_METHOD" if this.argval in GROWING and is_own_list(instructions, index):
+        case "LOAD_ATTR" | "LOAD_METHOD" if this.argval in GROWING and is_own_list(outlined(instructions), index):
             return [*applied(OWN_LIST), this]
         case "LOAD_ATTR" | "LOAD_METHOD" if this.argval in _RECEIVERS:
             return [*applied(_RECEIVERS[this.argval]), this]

@@ -65,6 +65,40 @@ def distances(x):
     return found
 
 
+def own_variables(texts):
+    word, last, found = "start", "", []
+    for text in texts:
+        found.append([word for word in text.split() if word != "b"])  # the form is tested
+        last = text
+    return found, word, last
+
+
+def shadowed(texts):
+    last, found = "", []
+    for text in texts:
+        found += [text for text in text.split()]  # noqa: C416  # the form is tested
+        last = text
+    return found, last
+
+
+def until_long(texts):
+    found = []
+    for text in texts:
+        if len(text) > 5:
+            break
+        found.append({word: [letter for letter in word if letter in "aeo"] for word in text.split()})
+    return found
+
+
+def first_long(texts):
+    for text in texts:
+        sizes = [len(word) for word in text.split()]
+        if max(sizes, default=0) > 3:
+            return "long"
+    return "short"
+
+
+_TEXTS = ([["a b", "c", "longer texts", "x"]], [[["b"]], [[]], [["a a", "b oe", "", "e longer", "a"]]])
 _LISTS = ([[[1.0, 2.0], [3.0]]], [[[[1.0]]], [[[0.5, 1.5, 2.0], [1.0, 4.0], [2.0]]]])
 _ROWS = ([torch.rand(3, 2)], [[torch.rand(n, 2)] for n in (1, 2, 5)])
 CASES = {
@@ -76,4 +110,8 @@ CASES = {
         mixed, [torch.rand(3, 2), ["a", "bb"]], [[torch.rand(5, 2), ["q"]], [torch.rand(1, 2), ["a", "b", "ccc"]]]
     ),
     "pairs": Case(distances, *_ROWS),
+    "a comprehension's own variables": Case(own_variables, *_TEXTS),
+    "a comprehension that shadows": Case(shadowed, *_TEXTS),
+    "comprehensions and a break": Case(until_long, *_TEXTS),
+    "a comprehension and a return": Case(first_long, *_TEXTS),
 }

@@ -12,6 +12,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from ...redirect import name_of
+from .outlined import SKIPPED
 
 CHANGES = ("append", "extend", "insert", "sort", "reverse", "add", "discard", "update", "setdefault")
 _METHODS = (*CHANGES, "index", "count", "copy", "get")
@@ -170,6 +171,10 @@ def taker_of(code: Sequence[Any], start: int) -> tuple[Any, int]:
     depth, at, inside = 1, start, False
     while (at := at + 1) < len(code):
         each = code[at]
+        if each.opname == SKIPPED:
+            at, more = each.argval
+            depth += more
+            continue
         if inside and each.opname == "JUMP_FORWARD":  # from one side of `a if condition else b` to what follows both
             at = _place(code, at, each.target) - 1
             continue
