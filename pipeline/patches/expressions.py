@@ -140,8 +140,8 @@ def _in_bool(code: Sequence[dis.Instruction], at: int) -> bool:
             return False
         height += dis.stack_effect(code[index].opcode, code[index].arg)
         if height == 1:
-            made = code[index - 1].opname == "MAKE_FUNCTION"
-            callee = code[index - 2 if made else index - 1].argval
+            before = index - 1 - (code[index - 1].opname == "PUSH_NULL")  # of Python 3.13, above what is called
+            callee = code[before - (code[before].opname == "MAKE_FUNCTION")].argval
             ours = isinstance(callee, CodeType) and callee.co_filename.startswith(OURS)
             return (ours and callee.co_name == "bool") or callee is STAND_INS["bool"]
     return False

@@ -10,7 +10,7 @@ from ...ops.graph.errors import RecordError
 from ...ops.graph.graph import Guard, Node, Operator, SourceLine, Value
 from ...ops.graph.traverse import leaves, uses
 from ...ops.graph.types import ARRAY, STR, ScalarType
-from ...ops.runtime.user_code import running_instruction, user_line
+from ...ops.runtime.user_code import following_instruction, running_instruction, user_line
 from ..proxies.branches import BRANCH
 from ..proxies.tracer import Tracer
 from ..rules.advice import for_branch, instead
@@ -97,8 +97,9 @@ def may_stay_free(recorder: Tracer, scalar: Any, reason: str) -> bool:
     if isinstance(found, str | list | dict) or reason in _PLAINLY or reason.startswith("the length of"):
         return True
     asked = running_instruction()
+    asked = following_instruction() if asked == "TO_BOOL" else asked  # of Python 3.13, before branches, too
     used = reason == "it was used as a plain integer" and ("SUBSCR" in asked or "CALL" in asked)  # a key, or a range
-    return asked in ("UNARY_NOT", "TO_BOOL") or used
+    return asked == "UNARY_NOT" or used
 
 
 def _is_made(recorder: Tracer, value: Value) -> bool:

@@ -140,7 +140,9 @@ class _EffectReader:
         self.calls += isinstance(thing, CodeType) or callable(thing)
         if isinstance(thing, CodeType):
             return _is_plain_code(thing, self.known, self.seen)
-        return not callable(thing) or (isinstance(thing, Uncached) and _is_plain(thing.plain.__wrapped__, self.seen))
+        if isinstance(thing, Uncached):
+            return _is_plain(thing.plain.__wrapped__, self.seen)
+        return not callable(thing) or _name_of_stand_in(thing) in _BUILTINS | _of_math()
 
     def _asks(self, module: Any, name: str) -> bool:
         """Whether to look up an attribute, of a module or of anything else, and to call it, changes nothing."""
@@ -203,6 +205,11 @@ def _is_plain_code(code: CodeType, known: Mapping[str, Any], seen: frozenset[int
     if code.co_filename.startswith(OURS):
         return code.co_name.rpartition(".")[2] in _BUILTINS or code.co_name in _of_math()
     return is_pure(code, known, seen)
+
+
+def _name_of_stand_in(thing: Any) -> str:
+    """What a stand-in for a function is called, which is a constant itself on Python 3.10; empty for another thing."""
+    return next((name.removeprefix("builtins.") for name, each in STAND_INS.items() if each is thing), "")
 
 
 @cache

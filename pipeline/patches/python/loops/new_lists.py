@@ -9,7 +9,9 @@ from typing import Any
 
 from .growing import Uses, asked
 
-_COPIES = ("COPY", "DUP_TOP", "DUP_TOP_TWO", "ROT_THREE", "ROT_FOUR", "ROT_N")
+_COPIES = ("COPY", "DUP_TOP", "DUP_TOP_TWO", "ROT_FOUR", "ROT_N")
+_TURNED = {1: 3, 2: 1, 3: 2}
+"""How deep entries of the stack lie before ROT_THREE of Python 3.10, as in ``a, b, c = [], {}, 0`` -> and after it."""
 _ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
 
 
@@ -132,6 +134,9 @@ def _stored_by(code: Sequence[Any], start: int) -> int | None:
         if each.opname in ("SWAP", "ROT_TWO"):
             other = each.arg if each.opname == "SWAP" else 2
             depth = other if depth == 1 else 1 if depth == other else depth
+            continue
+        if each.opname == "ROT_THREE":
+            depth = _TURNED.get(depth, depth)
             continue
         if each.target is not None or each.opname in _COPIES or (depth == 1 and each.opname in _ATTRIBUTES):
             return None
