@@ -13,14 +13,15 @@ from typing import Any
 
 import torch
 
-from ...ops.graph.graph import BodyCall, Graph, Guard, Operator, Value
-from ...ops.graph.traverse import leaves, walk
+from ...ops.graph.graph import BodyCall, Graph, Guard, Node, Operator, Value
+from ...ops.graph.operators.names import FRESH, VIEW, effect
+from ...ops.graph.traverse import leaves, uses, walk
 from ...ops.graph.types import TensorType
 from ...ops.lowering.patches.silence import Silence
 from ...ops.runtime.plan import Plan
 from ..recheck.sizes import results
 
-MOST_NODES = 5_000
+MOST_NODES, MOST_RESULTS = 5_000, 8
 _OF_TORCH = ("torch.", "aten.", "py.", "cond", "while_loop", "map")
 _DRAWS = ("py.draw", "py.generator", "py.seeded")
 
@@ -34,7 +35,16 @@ def prove_sizes(graph: Graph, leaves_of_example: Sequence[Any]) -> None:
     """
     unknown = [value for value in leaves(graph.output) if isinstance(value, Value) and _lacks(value)]
     free = any(isinstance(v.type, TensorType) and any(isinstance(s, str) for s in v.type.shape) for v in graph.inputs)
-    if not (unknown and free and _runs_without_data(graph)):
+    if not (unknown and free):
+        return
+    _prove(graph, leaves_of_example)
+    for value in list(filter(_lacks, unknown))[:MOST_RESULTS]:  # what others need of the data, it may not need
+        _prove(_needed_by(value, graph), leaves_of_example)
+
+
+def _prove(graph: Graph, leaves_of_example: Sequence[Any]) -> None:
+    """Shows sizes of the results, if the graph runs without data."""
+    if not _runs_without_data(graph):
         return
     # Where it needs data, or an operator knows nothing of symbols, sizes stay unknown.
     with suppress(Exception), Silence():
@@ -44,6 +54,18 @@ def prove_sizes(graph: Graph, leaves_of_example: Sequence[Any]) -> None:
             if isinstance(kind, TensorType) and isinstance(found, torch.Tensor) and found.dim() == len(kind.shape):
                 pairs = zip(kind.shape, found.shape, strict=True)
                 value.type = TensorType(kind.dtype, tuple(run.named(n) if s == "?" else s for s, n in pairs))
+
+
+def _needed_by(value: Value, graph: Graph) -> Graph:
+    """The graph with one result, and without the nodes and guards that it does not need."""
+    needed, kept = {id(value)}, list[Node]()
+    for node in reversed(graph.nodes):
+        used = {id(leaf) for leaf in uses(node) if isinstance(leaf, Value)}
+        changes = isinstance(node.target, Operator) and effect(node.target.name) not in (FRESH, VIEW) and used & needed
+        if changes or any(id(leaf) in needed for leaf in leaves(node.output)):
+            kept.append(node)
+            needed |= used
+    return Graph(graph.inputs, tuple(reversed(kept)), value)
 
 
 def _lacks(value: Value) -> bool:

@@ -40,6 +40,8 @@ CASES = {
     "data": (lambda x: x[x > 0.5], (X,), "f32[?]"),
     "rows by data": (lambda x: x[:, 0].nonzero(), (X,), "i64[?,1]"),
     "all of them": (lambda x: x.flatten(), (X,), "f32[?]"),
+    "beside a text of data": (lambda x: (x * 2, f"{x.mean():.2f}"), (X,), "(f32[N,M], str)"),
+    "beside a list": (lambda x: (x * 2, [str(v) for v in x.flatten().tolist()]), (X,), "(f32[N,M], strings)"),
 }
 
 

@@ -92,7 +92,8 @@ CASES = {
 FAILING = {
     "no base64": (lambda s: b64decode(s).hex(), "YWJj", "YW", "a text is no base64; got Incorrect padding"),
     "not strict base64": (
-        lambda s: b64decode(s, validate=True).hex(), "YWJj", "YW!Jj", "a text is no base64; got (Only base64 data|Non-base64 digit)",
+        lambda s: b64decode(s, validate=True).hex(), "YWJj", "YW!Jj",
+        "a text is no base64; got (Only base64 data|Non-base64 digit)",
     ),
     "no hexadecimal digits": (lambda s: bytes.fromhex(s).hex(), "6162", "zz", "a text is no hexadecimal digits"),
     "another digit": (lambda s: int(s, 2), "101", "3", "invalid literal for int"),
