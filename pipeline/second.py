@@ -75,6 +75,7 @@ def _require_same(first: Recording, second: Recording) -> bool:
         raise RecordError(
             f"{DIFFERS}: {found.what}",
             where=str(found.line or ""),
-            fix="It depends on something that is not an input: a counter, a cache, random numbers or the time.",
+            fix="It depends on something that is not an input: a counter, a cache, random numbers or the time. "
+            "Pass that as an argument.",
         )
     return found is None

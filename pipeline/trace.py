@@ -303,7 +303,8 @@ class _Tracing:
             if found is None
             else f"a second recording on other data differs: {found.what}; the function keeps state{kept}",
             where=str(line or first_line(self.user) or ""),
-            fix="It depends on something that is not an input: a counter, a cache, random numbers or the time.",
+            fix="It depends on something that is not an input: a counter, a cache, random numbers or the time. "
+            "Pass that as an argument.",
         )
 
     def again(self, leaves: Sequence[Any], first: Recording) -> Difference | None:

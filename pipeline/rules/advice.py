@@ -6,26 +6,34 @@ from ...ops.graph.graph import SourceLine
 
 _BEFORE = "Do it before, and pass what it gives."
 _DATES = "Make the date before, and pass what is asked of it, such as date.weekday() or date.toordinal()."
+_APART = "Take the text apart: numbers = [int(n) for n in re.findall('[0-9]+', text)], and numbers[0] is the first one."
 _INSTEAD = {
     "from_bytes(": "Use torch.frombuffer(bytearray(data), dtype=torch.int32).item(), with the dtype of as many bytes.",
     "default_rng(": "Use generator = torch.Generator().manual_seed(seed), and torch.randn(n, generator=generator).",
     "RandomState(": "Use generator = torch.Generator().manual_seed(seed), and torch.randn(n, generator=generator).",
     "Fraction(": "Write numerator / denominator, which is recorded.",
-    "fromisoformat(": "Take the text apart: year, month, day = map(int, text.split('-')).",
-    "strptime(": "Take the text apart: year, month, day = map(int, text.split('-')).",
+    "fromisoformat(": _APART,
+    "strptime(": _APART,
+    "to_datetime(": _APART,
     "fromtimestamp(": "Write seconds // 3600 % 24 for the hour, (seconds // 86400 + 3) % 7 for the weekday, in UTC.",
     "datetime.date(": _DATES,
     "datetime.datetime(": _DATES,
     "json.loads(": _BEFORE,
     "hashlib.": _BEFORE,
+    "uuid.": _BEFORE,
+    "Decimal(": "Use float(text), and round(number, 2).",
+    "os.path.": "Use text.rpartition('/')[2] for the name, and text.rpartition('.')[2] for the ending.",
+    "Path(": "Use text.rpartition('/')[2] for the name, and text.rpartition('.')[2] for the ending.",
+    "timedelta(": "Write seconds // 3600, seconds // 60 % 60 and seconds % 60 into an f-string.",
     "validate_python(": "Make a dict of it, and a model of that dict outside of the function.",
     "gcd(": "Use torch.gcd(torch.tensor(a), torch.tensor(b)).item().",
 }
 _ROUNDS = "Use tracepack.while_loop(cond_fn, body_fn, *carried), as docs/guide.md does for boxes."
 _TEXTS = (
-    "Choose by a table, {...}[text]; runs of items that belong together, such as BIO tags, are the matches of "
-    "re.finditer over a text with one letter for each (docs/guide.md, Runs of tags); "
-    "items = items + [item] * int(bool(text)) adds an item or not."
+    "tracepack.cond(condition, lambda: a, lambda: b) keeps both ways, of a list by len(items) > 0; a table, "
+    "{...}[text], chooses among constants, and max(items, default=0) needs no branch; runs of items that belong "
+    "together, such as BIO tags, are the matches of re.finditer over a text with one letter for each (docs/guide.md, "
+    "Runs of tags); items = items + [item] * int(bool(text)) adds an item or not."
 )
 
 

@@ -126,7 +126,9 @@ class _EffectReader:
             self.module = before
             return _is_callee(self.code, index, self.local)
         if _is_in_place(each):
-            return bool(self.local) and _stored(self.code, index) in _numbers(self.local)
+            entry = any(after.opname == "STORE_SUBSCR" for after in self.code[index + 1 : index + 4])
+            stays = not _holds_containers(self.local) if entry else _stored(self.code, index) in _numbers(self.local)
+            return bool(self.local) and stays
         self.calls -= name.startswith("CALL_FUNCTION") and sys.version_info < (3, 11)
         yields = name == "YIELD_VALUE" and not self.generator
         return name.startswith(_KNOWN) and not yields
@@ -189,6 +191,14 @@ def _stored(code: Sequence[dis.Instruction], index: int) -> Any:
     """The name under which the next instruction stores a result."""
     after = code[index + 1] if index + 1 < len(code) else None
     return after.argval if after is not None and after.opname == "STORE_FAST" else None
+
+
+def _holds_containers(local: Mapping[str, Any]) -> bool:
+    """Whether a container among local variables holds others, which an operator may change in place."""
+    held = [each.values() if isinstance(each, dict) else each for each in local.values() if type(each) in _CONTAINERS]
+    return any(
+        isinstance(item, list | set | dict | bytearray) and not is_traced(item) for each in held for item in each
+    )
 
 
 def _numbers(local: Mapping[str, Any]) -> set[str]:

@@ -65,6 +65,27 @@ def distances(x):
     return found
 
 
+EDGES, GROUPS = [0, 18, 30, 200], ["child", "young", "adult"]
+
+
+def in_groups(ages):
+    counts = {group: 0 for group in GROUPS}  # noqa: C420  # the form is tested
+    for age in ages:
+        for low, high, group in zip(EDGES, EDGES[1:], GROUPS):  # noqa: B905
+            if low <= age < high:
+                counts[group] += 1
+    return counts
+
+
+def in_known_groups(ages):
+    counts = {"child": 0, "young": 0, "adult": 0}
+    for age in ages:
+        for low, group in zip(EDGES[:3], GROUPS, strict=True):
+            if age >= low:
+                counts[group] += 1
+    return counts
+
+
 def own_variables(texts):
     word, last, found = "start", "", []
     for text in texts:
@@ -99,6 +120,7 @@ def first_long(texts):
 
 
 _TEXTS = ([["a b", "c", "longer texts", "x"]], [[["b"]], [[]], [["a a", "b oe", "", "e longer", "a"]]])
+_AGES = ([[3, 25, 40, 70]], [[[1]], [[]], [[18, 17, 30, 0, 199]]])
 _LISTS = ([[[1.0, 2.0], [3.0]]], [[[[1.0]]], [[[0.5, 1.5, 2.0], [1.0, 4.0], [2.0]]]])
 _ROWS = ([torch.rand(3, 2)], [[torch.rand(n, 2)] for n in (1, 2, 5)])
 CASES = {
@@ -110,6 +132,8 @@ CASES = {
         mixed, [torch.rand(3, 2), ["a", "bb"]], [[torch.rand(5, 2), ["q"]], [torch.rand(1, 2), ["a", "b", "ccc"]]]
     ),
     "pairs": Case(distances, *_ROWS),
+    "groups of a comprehension": Case(in_groups, *_AGES),
+    "known groups": Case(in_known_groups, *_AGES),
     "a comprehension's own variables": Case(own_variables, *_TEXTS),
     "a comprehension that shadows": Case(shadowed, *_TEXTS),
     "comprehensions and a break": Case(until_long, *_TEXTS),

@@ -107,14 +107,14 @@ class Carrying:
     def _is_new(self, name: str, head: int) -> bool:
         """Whether a list is made before a loop, or before one around it in which it has no other name."""
         code, places = self.instructions, self.flow.places
-        if is_new_list(code, places, name, head, filled=True, kinds=_KINDS) or has_one_name(code, name, head):
-            return True
+
+        def is_made(loop: int) -> bool:
+            made = is_new_list(code, places, name, loop, filled=True, kinds=_KINDS)
+            return made or has_one_name(code, name, loop)
+
         around = [(loop, range(loop + 1, places[id(code[loop].target)])) for loop in self.loops if loop < head]
-        return any(
-            head in body
-            and is_new_list(code, places, name, loop, filled=True, kinds=_KINDS)
-            and Uses(code, name, body).known
-            for loop, body in around
+        return is_made(head) or any(
+            head in body and is_made(loop) and Uses(code, name, body).known for loop, body in around
         )
 
     def _only_appends(self, name: str, body: range) -> bool:
