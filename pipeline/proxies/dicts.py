@@ -17,6 +17,7 @@ class TracedDict(Growing, Traced):
     Attributes:
         missing: gives the entry of a key that it lacks, as for defaultdict; None where there is none.
         patterns: an entry that the code put in, where that is a set or a dict, in all ways through a loop.
+        samples: what was put into its entries that are dicts, in all ways through a loop.
         alike: makes an entry what a pattern is; listed: makes a list of a set.
     """
 
@@ -27,6 +28,7 @@ class TracedDict(Growing, Traced):
     def __init__(self, tracer: Tracer, value: Value, concrete: dict[Any, Any], varies: bool) -> None:
         self._bind(tracer, value, concrete, varies)
         self.patterns: list[Any] = []
+        self.samples: list[Any] = []
 
     @property  # type: ignore[misc]  # mypy cannot follow the dynamic class
     def __class__(self) -> type:
@@ -42,6 +44,8 @@ class TracedDict(Growing, Traced):
     def _asked(self, key: Any) -> TracedDict:
         """The same dict, with an entry for a key that no round of the example has given it yet."""
         entries, asked = list(self.concrete.values()), self.tracer.concrete(key)
+        if not entries and isinstance(self.place, PlaceInDict):  # a way that no item takes may ask an empty entry
+            entries = self.place.owner.samples
         if asked in self.concrete or not entries:
             return self
         return self.like(self.value, {**self.concrete, asked: entries[-1]})
@@ -55,7 +59,7 @@ class TracedDict(Growing, Traced):
     def like(self, value: Value, concrete: dict[Any, Any]) -> TracedDict:
         """A dict of the same kind for another value."""
         found = type(self)(self.tracer, value, concrete, True)
-        found.missing, found.patterns = self.missing, self.patterns
+        found.missing, found.patterns, found.samples = self.missing, self.patterns, self.samples
         return found
 
     def _as_put(self, found: Any) -> Any:
@@ -158,6 +162,8 @@ class PlaceInDict:
 
     def put(self, entry: Any) -> None:
         """Puts what the entry has become into the dict."""
+        if isinstance(entry, TracedDict):
+            self.owner.samples += list(entry.concrete.values())[:1]
         self.owner[self.key] = entry
         self.seen = self.owner.value
 

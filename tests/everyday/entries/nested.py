@@ -80,6 +80,30 @@ def list_named(words):
     return dict(table)
 
 
+def begun_entries(words):
+    table = {}
+    for word in words:
+        if word[0] not in table:
+            table[word[0]] = {}
+        if word not in table[word[0]]:
+            table[word[0]][word] = 0
+        table[word[0]][word] += 1
+    return table
+
+
+def begun_or_counted(words):
+    table = {}
+    for word in words:
+        if word[0] not in table:
+            table[word[0]] = {}
+        inner = table[word[0]]
+        if word in inner:
+            inner[word] += 1
+        else:
+            inner[word] = 1
+    return table
+
+
 def means(words):
     table = {}
     for word in words:
@@ -137,7 +161,7 @@ CASES = {
     process.__name__: Case(process, WORDS, MORE)
     for process in (
         by_letter, default_dicts, default_sets, sets_made_in_rounds, pairs_counted, counters, lists_of_pairs,
-        inner_named, list_named, means, chosen_key,
+        inner_named, list_named, begun_entries, begun_or_counted, means, chosen_key,
     )
 }  # fmt: skip
 CASES["answer"] = Case(answer, [rows_of(4)], [[rows_of(count)] for count in (1, 2, 6)])
