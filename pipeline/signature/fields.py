@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...ops.graph.graph import Constant, Graph, Literal, Record, Value
 from ...ops.graph.program import Parameters, Slot
-from ...ops.graph.types import TensorType, Type
+from ...ops.graph.types import ListType, TensorType, Type
+from .containers import containers
 
 Path = tuple[str | int, ...]
 FIXED = "fixed"
@@ -29,6 +30,8 @@ class SignatureField:
             strings are equal sizes; None is a size that data decides. None for anything else.
         default: the value where an input is not given; None as well where it must be. Of a fixed field its only value.
         required: whether an input must be given.
+        type: of a list or a dict of run time what it holds, such as ``"list[float]"`` or ``"dict[str, int]"``, where
+            the nodes tell; None for anything else.
     """
 
     name: str
@@ -38,6 +41,7 @@ class SignatureField:
     shape: tuple[int | str | None, ...] | None = None
     default: Any = None
     required: bool = True
+    type: str | None = None
 
 
 def input_fields(parameters: Parameters) -> list[SignatureField]:
@@ -62,13 +66,12 @@ def input_fields(parameters: Parameters) -> list[SignatureField]:
 
 def output_fields(graph: Graph) -> list[SignatureField]:
     """The outputs of a pipeline, those in containers each for itself; the default of a fixed one is its value."""
-    found = []
+    found, held = [], containers(graph)
     for path, leaf in _walk(graph.output, ()):
         kind = type_of_output(leaf)
         name = _name(("out", *path))
-        found.append(
-            SignatureField(name, path, FIXED, default=_plain(leaf)) if kind is None else _field(name, path, kind)
-        )
+        field = SignatureField(name, path, FIXED, default=_plain(leaf)) if kind is None else _field(name, path, kind)
+        found.append(replace(field, type=str(held[id(leaf)])) if id(leaf) in held else field)
     return found
 
 
@@ -81,7 +84,8 @@ def _field(name: str, path: Path, kind: Type, default: Any = None, required: boo
     if isinstance(kind, TensorType):
         sizes = tuple(None if size == "?" else size for size in kind.shape)
         return SignatureField(name, path, "tensor", kind.dtype, sizes, default, required)
-    return SignatureField(name, path, kind.kind, default=default, required=required)
+    held = str(kind) if isinstance(kind, ListType) else None
+    return SignatureField(name, path, kind.kind, default=default, required=required, type=held)
 
 
 def _walk(tree: Any, path: Path) -> Iterator[tuple[Path, Any]]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...ops.graph.graph import Graph, Literal, Record
 from ...ops.graph.program import Parameters, Slot
 from ...ops.graph.types import ListType, TensorType, Type
+from .containers import DictType, containers
 from .fields import type_of_output
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -36,7 +37,7 @@ def json_schema(name: str, parameters: Parameters, graph: Graph) -> dict[str, An
         "$schema": DIALECT,
         "title": name,
         "type": "object",
-        "properties": {"inputs": inputs, "outputs": _tree(graph.output, _output)},
+        "properties": {"inputs": inputs, "outputs": _tree(graph.output, _output(containers(graph)))},
     }
 
 
@@ -48,9 +49,12 @@ def _input(parameters: Parameters) -> Callable[[Any], dict[str, Any]]:
     return lambda leaf: _of_type(parameters.types[leaf.index]) if isinstance(leaf, Slot) else {"const": _json(leaf)}
 
 
-def _output(leaf: Any) -> dict[str, Any]:
-    kind = type_of_output(leaf)
-    return {"const": _json(leaf)} if kind is None else _of_type(kind)
+def _output(held: Mapping[int, ListType | DictType]) -> Callable[[Any], dict[str, Any]]:
+    def schema(leaf: Any) -> dict[str, Any]:
+        kind = held.get(id(leaf)) or type_of_output(leaf)
+        return {"const": _json(leaf)} if kind is None else _of_type(kind)
+
+    return schema
 
 
 def _tree(tree: Any, leaf: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
@@ -69,11 +73,13 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
-def _of_type(kind: Type) -> dict[str, Any]:
+def _of_type(kind: Type | DictType) -> dict[str, Any]:
     """A value as JSON has it: a tensor is lists of lists, its dtype and sizes stand beside them."""
     if not isinstance(kind, TensorType):
         if isinstance(kind, ListType):
             return {"type": "array", "items": _tree(kind.item, _of_type)}
+        if isinstance(kind, DictType):
+            return {"type": "object", "additionalProperties": _tree(kind.item, _of_type)}
         return dict(_SCALARS[kind.kind])
     schema = _element(kind.dtype)
     for size in reversed(kind.shape):
