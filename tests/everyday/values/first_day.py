@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import re
 
 import pandas
 import pydantic
@@ -34,6 +35,11 @@ def settings(text):
 def months(text):
     year, month, _ = map(int, text.split("-"))
     return year * 12 + month
+
+
+def dated(text):
+    numbers = [int(n) for n in re.findall("[0-9]+", text)]
+    return numbers[0] * 372 + numbers[1] * 31 + numbers[2]
 
 
 TABLE = {"a": 1, "b": 5}
@@ -127,6 +133,7 @@ CASES = {
     "a dict of a generator": Case(lambda s: {k: int(v) for k, v in (p.split("=") for p in s.split(";"))}, *_SETTINGS),
     "a loop over a generator": Case(settings, *_SETTINGS),
     "a date": Case(months, ["2024-01-05"], [["1999-12-31"]]),
+    "numbers of a date": Case(dated, ["2024-01-05"], [["1999-12-31"], ["3/7/2001 10:00"]]),
     "map over letters": Case(lambda texts: [sum(map(ord, t)) for t in texts], [["ab", "c"]], [[["x"]], [["abc", ""]]]),
     "map over two lists": Case(
         lambda xs, ys: list(map(lambda x, y: f"{x}-{y}", xs, ys)), [["a", "b"], ["c", "d"]], [[["x", "p"], ["y"]]]
