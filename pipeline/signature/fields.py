@@ -9,7 +9,7 @@ from typing import Any
 from ...ops.graph.graph import Constant, Graph, Literal, Record, Value
 from ...ops.graph.program import Parameters, Slot
 from ...ops.graph.types import ListType, TensorType, Type
-from .containers import containers
+from .container_kinds import containers
 
 Path = tuple[str | int, ...]
 FIXED = "fixed"

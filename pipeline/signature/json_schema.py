@@ -8,7 +8,7 @@ from typing import Any
 from ...ops.graph.graph import Graph, Literal, Record
 from ...ops.graph.program import Parameters, Slot
 from ...ops.graph.types import ListType, TensorType, Type
-from .containers import DictType, containers
+from .container_kinds import DictType, containers
 from .fields import type_of_output
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
