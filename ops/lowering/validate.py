@@ -24,6 +24,7 @@ from ..runtime.primitives.random import draws_undone
 from ..runtime.state import is_stateful
 from .call import Leaves, separate
 from .convert.layout_guards import grown, stepped, with_layouts
+from .convert.other_data import is_even, masked, uneven
 from .layouts import ALWAYS, laid_out, where_asked
 
 
@@ -45,6 +46,10 @@ TOGETHER = ((1, 1), (1, 2), (2, 1), (1, 3), (3, 1), (2, 2))  # sizes that are tr
 MOST_SECONDS = 10.0  # spent on them: only large models get fewer
 MOST_PAIRS = 3
 _OTHER_RESULTS = "the lowered graph gives other results than the model"
+_FAST_PATHS = (
+    "The export may take another branch of it: torch's fast paths do, which enable_nested_tensor="
+    "False and torch.backends.mha.set_fastpath_enabled(False) switch off."
+)
 
 
 def prove(body: Body, tensors: Leaves, reference: Callable[[], Reference], asks: bool = False) -> tuple[Body, Any]:
@@ -64,8 +69,13 @@ def prove(body: Body, tensors: Leaves, reference: Callable[[], Reference], asks:
     """
     checker = _Checker(body, reference, asks)
     spec = checker.require_equal(tensors)
-    if any(map(_is_even, tensors)) and checker.differs([*map(_uneven, tensors)]):
+    if any(map(is_even, tensors)) and checker.differs([*map(uneven, tensors)]):
         raise LoweringError(_OTHER_RESULTS, where=f"op {body.name!r}", got="other values than those of the example")
+    for mask in (True, False):
+        alike = [masked(tensor, mask) for tensor in tensors]
+        if any(a is not b for a, b in zip(alike, tensors, strict=True)) and checker.differs(alike):
+            got = f"another answer where a mask is {mask} everywhere"
+            raise LoweringError(_OTHER_RESULTS, where=f"op {body.name!r}", got=got, fix=_FAST_PATHS)
     guards = list(body.facts.guards)
     for symbol in body.facts.symbols:
         small = [Expression.parse(f"{symbol} >= {size}") for size in (2, 1)]
@@ -117,8 +127,7 @@ class _Checker:
                 _OTHER_RESULTS,
                 where=where,
                 got=difference(wanted, got),
-                fix="The export may take another branch of it: torch's fast paths do, which enable_nested_tensor="
-                "False and torch.backends.mha.set_fastpath_enabled(False) switch off.",
+                fix=_FAST_PATHS,
             )
         if model.changed:
             self.require_state(model, plan, tensors)
@@ -148,7 +157,7 @@ class _Checker:
         kinds = [value.type for value in self.body.graph.inputs]
         larger = [grown(t, kind, self.body.facts.symbols) for t, kind in zip(tensors, kinds, strict=True)]
         bases = [] if self.unchecked else [tensors] if _strides(larger) == _strides(tensors) else [tensors, larger]
-        bases += [other for base in bases if any(map(_is_even, base)) for other in [[*map(_uneven, base)]]]
+        bases += [other for base in bases if any(map(is_even, base)) for other in [[*map(uneven, base)]]]
         layouts = [*ALWAYS, *where_asked(tensors)] if self.asks else ALWAYS
         others = [other for base in bases for other in (*(laid_out(base, layout) for layout in layouts), base)]
         return any(self.differs(other) for other in others if _strides(other) != _strides(tensors))
@@ -295,22 +304,6 @@ def _resized(tensor: Any, kind: Any, symbols: Sequence[str], size: int) -> Any:
 
 def _clamped(tensor: Any, most: int) -> Any:
     return tensor.clamp(max=most) if _is_tensor(tensor) and tensor.dtype is torch.int64 else tensor
-
-
-def _is_even(thing: Any) -> bool:
-    """Whether all elements of a tensor are alike, so that a factor, an order or a sum may not show."""
-    plain = _is_tensor(thing) and thing.layout is torch.strided and thing.numel() > 0
-    return plain and bool((thing == thing.flatten()[0]).all())
-
-
-def _uneven(thing: Any) -> Any:
-    """A tensor like one whose elements are all alike, with others; integers are often indices, and at most 1 then."""
-    if not _is_even(thing):
-        return thing
-    reach = 1 + sum((size - 1) * step for size, step in zip(thing.shape, thing.stride(), strict=True))
-    steps, whole = torch.arange(reach, device=thing.device), not (thing.is_floating_point() or thing.is_complex())
-    memory = steps % 2 == 0 if whole else thing.flatten()[0] + (steps % 7) / 4 + 0.5
-    return memory.to(thing.dtype).as_strided(thing.shape, thing.stride())
 
 
 def _strides(tensors: Leaves) -> list[Any]:

@@ -34,7 +34,10 @@ def of_weight_norm(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def of_bags(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`embedding_bag`, which checks its offsets: torch writes no result for a bag that ends before it begins."""
+    """`embedding_bag`, which checks its offsets: torch writes no result for a bag that ends before it begins.
+
+    Where the largest of each bag is asked, indices without a bag end the process.
+    """
 
     def call(*args: Any, **kwargs: Any) -> Any:
         offsets = args[2] if len(args) > 2 else kwargs.get("offsets")
@@ -44,6 +47,15 @@ def of_bags(function: Callable[..., Any]) -> Callable[..., Any]:
             if bool((offsets[1:] < offsets[:-1]).any()):
                 got = offsets.tolist()[:8]
                 raise GuardError("the offsets of bags fall", got=got, expected="offsets that do not fall")
+            given = [*args[:2], kwargs.get("input"), kwargs.get("indices")]
+            found = [each for each in given if type(each) is torch.Tensor and not each.is_floating_point()]
+            modes = [each for each in (*args[4:7], kwargs.get("mode")) if type(each) in (int, str)]
+            last = (
+                args[7:8] if not args or args[0].is_floating_point() else args[9:10]
+            )  # the weight comes first, or not
+            bags = offsets.numel() - bool(last[0] if last else kwargs.get("include_last_offset", False))
+            if bags <= 0 and found and found[0].numel() and (2 in modes or "max" in modes):
+                raise GuardError("there are indices and no bag", got=offsets.tolist(), expected="offsets of a bag")
         return function(*args, **kwargs)
 
     return call
