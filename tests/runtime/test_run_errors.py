@@ -117,7 +117,7 @@ def test_an_error_in_a_loop_names_the_line_inside_and_the_loop() -> None:
 
 def test_a_dict_of_a_run_that_lacks_a_key_says_so_as_a_table_does() -> None:
     def second(x):
-        scores = {i: score for i, score in enumerate(x.tolist())}
+        scores = dict(enumerate(x.tolist()))
         return scores[1]
 
     mod = tracepack.trace(second, torch.rand(3))
