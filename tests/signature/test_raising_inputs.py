@@ -112,6 +112,8 @@ def test_an_example_that_raises_is_an_error_of_the_trace(make) -> None:
 
 def test_the_error_names_what_was_raised_and_keeps_it() -> None:
     mod = tracepack.trace(lambda x: x * 2, torch.rand(3))
-    with pytest.raises(tracepack.SignatureError, match="an input cannot be looked at; got an object that raises Run") as e:
+    with pytest.raises(
+        tracepack.SignatureError, match="an input cannot be looked at; got an object that raises Run"
+    ) as e:
         mod(Proxy())
     assert isinstance(e.value.__cause__, RuntimeError)
