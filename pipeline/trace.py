@@ -274,6 +274,8 @@ class _Tracing:
 
     def explained(self, mismatch: Mismatch, first: Recording) -> RecordError:
         """The error for a call in which graph and function differ, with the line of the first different node."""
+        if mismatch.asking is not None:
+            return mismatch.of_moment()
         if mismatch.repeated:
             return self.explained_state(mismatch, first)
         found = self.again(mismatch.leaves, first)

@@ -1,4 +1,4 @@
-"""What a call hands over: objects of the caller's, which may raise anything when they are looked at, and their places."""
+"""What a call hands over: objects of the caller's, which may raise anything when they are looked at."""
 
 from __future__ import annotations
 

@@ -72,8 +72,8 @@ class Lazy(np.ndarray):
 
 # The class is named in a function, since pytest looks at parameters.
 MADE = [
-    Proxy, lambda: OfUnnamed(), Silent, Elsewhere, Keyless, lambda: Endless([1.0]), lambda: torch.rand(3).as_subclass(Guarded),
-    lambda: np.random.rand(3).view(Lazy),
+    Proxy, lambda: OfUnnamed(), Silent, Elsewhere, Keyless, lambda: Endless([1.0]),
+    lambda: torch.rand(3).as_subclass(Guarded), lambda: np.random.rand(3).view(Lazy),
 ]  # fmt: skip
 FUNCTIONS = [
     (lambda x: x * 2, torch.rand(3)),

@@ -15,6 +15,8 @@ import torch
 
 from ...graph.errors import OutsideError
 
+_is_alias_of: Any = vars(torch._C)["_is_alias_of"]  # torch leaves it out of its types
+
 
 def as_strided(
     self: torch.Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
@@ -129,15 +131,14 @@ def apart(result: Any, *given: Any) -> Any:
     if type(result) is dict:
         return {key: apart(item, *given) for key, item in result.items()}
     if isinstance(result, numpy.ndarray) and not given:
-        copied = result.copy(order="K")
-        return copied if copied.strides == result.strides and result.flags.writeable else result
+        memory = result.copy(order="K")
+        return memory if memory.strides == result.strides and result.flags.writeable else result
     if not isinstance(result, torch.Tensor) or result.layout is not torch.strided:
         return result
-    if any(isinstance(each, torch.Tensor) and torch._C._is_alias_of(result, each) for each in given):
+    if any(isinstance(each, torch.Tensor) and _is_alias_of(result, each) for each in given):
         return result
     copied = result.clone()
     if copied.stride() == result.stride() or result.numel() == 0:
         return copied
     reach = 1 + sum((size - 1) * step for size, step in zip(result.shape, result.stride(), strict=True))
-    memory = result.as_strided((reach,), (1,), result.storage_offset()).clone()
-    return memory.as_strided(result.shape, result.stride(), 0)
+    return result.as_strided((reach,), (1,)).clone().as_strided(result.shape, result.stride(), 0)
