@@ -28,6 +28,12 @@ def masked(thing: Any, mask: bool) -> Any:
     if not isinstance(thing, torch.Tensor) or thing.layout is not torch.strided or thing.numel() == 0:
         return thing
     if thing.dtype is torch.bool:
-        return thing if bool((thing == mask).all()) else torch.full_like(thing, mask)
+        return thing if bool((thing == mask).all()) else _filled(thing, mask)
     adds = thing.is_floating_point() and bool(thing.isneginf().any())  # one that is added to scores
-    return torch.full_like(thing, -torch.inf if mask else 0.0) if adds else thing
+    return _filled(thing, -torch.inf if mask else 0.0) if adds else thing
+
+
+def _filled(tensor: torch.Tensor, value: float) -> torch.Tensor:
+    """A tensor of one value, with the strides of another one."""
+    reach = 1 + sum((size - 1) * step for size, step in zip(tensor.shape, tensor.stride(), strict=True))
+    return tensor.new_full((reach,), value).as_strided(tensor.shape, tensor.stride())
