@@ -124,3 +124,27 @@ def test_a_trace_leaves_clocks_and_profilers_as_they_were() -> None:
     assert before == (time.time, os.urandom, random.SystemRandom.random, now, datetime.datetime)
     assert abs(time.time() - datetime.datetime.now().timestamp()) < 60
     assert sys.getprofile() is None
+
+
+class Asks(torch.nn.Module):
+    def __init__(self, ask) -> None:
+        super().__init__()
+        self.linear, self.ask = torch.nn.Linear(4, 2), ask
+
+    def forward(self, x):
+        return self.linear(x) * self.ask()
+
+
+@pytest.mark.parametrize(
+    "ask", [lambda: time.gmtime().tm_hour + 1, lambda: date.today().year, lambda: 2 if DICE.random() < 1e-9 else 1]
+)
+def test_a_model_that_asks_for_the_moment_is_refused(ask) -> None:
+    op = tracepack.script(Asks(ask))
+    with pytest.raises(tracepack.RecordError, match=r"test_moments.py:.*asks for the time, or draws random numbers"):
+        tracepack.trace(lambda x: op(x), X)
+
+
+def test_a_model_that_measures_its_time_passes() -> None:
+    model = Asks(lambda: 1 + 0 * int(perf_counter() > 0))
+    op = tracepack.script(model)
+    assert torch.allclose(tracepack.trace(lambda x: op(x), X)(X), model(X))
