@@ -167,20 +167,6 @@ def test_bags_that_end_before_they_begin_are_refused(offsets) -> None:
         mod(weight, indices, torch.tensor(offsets))
 
 
-@pytest.mark.parametrize(("last", "offsets"), [(False, []), (True, [0])])
-def test_indices_without_a_bag_are_refused(last, offsets) -> None:
-    """Torch ends the process where the largest of each bag is asked."""
-
-    def bags(weight, indices, offsets):
-        return torch.nn.functional.embedding_bag(indices, weight, offsets, mode="max", include_last_offset=last)
-
-    weight, indices = torch.rand(12, 7), torch.tensor([1, 5, 4])
-    mod = tracepack.trace(bags, weight, indices, torch.tensor([0, 1, 3]))
-    assert torch.equal(mod(weight, indices, torch.tensor([0, 3])), bags(weight, indices, torch.tensor([0, 3])))
-    with pytest.raises(tracepack.GuardError, match="there are indices and no bag; got "):
-        mod(weight, indices, torch.tensor(offsets, dtype=torch.long))
-
-
 @pytest.mark.parametrize("pivots", [[-1, 1, 1], [1, 1, -1], [-1, -1, -1], [-1, -2, 1]])
 @pytest.mark.parametrize("name", ["aten.linalg_ldl_solve.default", "torch.linalg.ldl_solve"])
 def test_pivots_of_half_a_block_are_refused(name, pivots) -> None:
