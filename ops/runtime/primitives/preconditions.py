@@ -15,7 +15,7 @@ import torch
 
 from ...graph.errors import GuardError
 from ...graph.traverse import leaves
-from .ragged.rows import of_bags, of_padded
+from .ragged.ragged_rows import of_bags, of_padded
 
 
 def of_weight_norm(function: Callable[..., Any]) -> Callable[..., Any]:

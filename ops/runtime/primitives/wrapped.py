@@ -19,7 +19,7 @@ from ...graph.errors import GuardError
 from ...graph.traverse import leaves
 from . import preconditions
 from .bounded import as_int
-from .ragged.rows import of_packed, of_recurrent
+from .ragged.ragged_rows import of_packed, of_recurrent
 from .views import CHECKED
 
 FILLED = (
