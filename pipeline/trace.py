@@ -57,6 +57,7 @@ from .recording.rollback import Undo
 from .replay import Replay
 from .rules.loadable import refuse_unloadable
 from .rules.settings import default_dtype, with_settings
+from .running.handed import Looking
 from .second import Recording, second_recording
 from .signature.arguments import Given, arguments
 from .signature.proven_sizes import prove_sizes
@@ -105,7 +106,8 @@ def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline
     if current() is not None:
         raise RecordError("trace was called while another trace runs", fix="Trace the outer function only.")
     given = arguments(process, examples, named)
-    examined, names = describe(given)
+    with Looking("the examples"):
+        examined, names = describe(given)
     earlier: list[Pipeline] = []
     with _one_at_a_time():
         free, lines = _with_free_lists(process, given, earlier)
@@ -272,6 +274,8 @@ class _Tracing:
 
     def explained(self, mismatch: Mismatch, first: Recording) -> RecordError:
         """The error for a call in which graph and function differ, with the line of the first different node."""
+        if mismatch.asking is not None:
+            return mismatch.of_moment()
         if mismatch.repeated:
             return self.explained_state(mismatch, first)
         found = self.again(mismatch.leaves, first)

@@ -24,7 +24,8 @@ from ..runtime.primitives.random import draws_undone
 from ..runtime.state import is_stateful
 from .call import Leaves, separate
 from .convert.layout_guards import grown, stepped, with_layouts
-from .layouts import ALWAYS, is_even, laid_out, uneven, where_asked
+from .convert.other_data import is_even, masked, uneven
+from .layouts import ALWAYS, laid_out, where_asked
 
 
 class Reference(Protocol):
@@ -45,6 +46,10 @@ TOGETHER = ((1, 1), (1, 2), (2, 1), (1, 3), (3, 1), (2, 2))  # sizes that are tr
 MOST_SECONDS = 10.0  # spent on them: only large models get fewer
 MOST_PAIRS = 3
 _OTHER_RESULTS = "the lowered graph gives other results than the model"
+_FAST_PATHS = (
+    "The export may take another branch of it: torch's fast paths do, which enable_nested_tensor="
+    "False and torch.backends.mha.set_fastpath_enabled(False) switch off."
+)
 
 
 def prove(body: Body, tensors: Leaves, reference: Callable[[], Reference], asks: bool = False) -> tuple[Body, Any]:
@@ -66,6 +71,11 @@ def prove(body: Body, tensors: Leaves, reference: Callable[[], Reference], asks:
     spec = checker.require_equal(tensors)
     if not checker.trusts and any(map(is_even, tensors)) and checker.differs([*map(uneven, tensors)]):
         raise LoweringError(_OTHER_RESULTS, where=f"op {body.name!r}", got="other values than those of the example")
+    for mask in () if checker.trusts else (True, False):
+        alike = [masked(tensor, mask) for tensor in tensors]
+        if any(a is not b for a, b in zip(alike, tensors, strict=True)) and checker.differs(alike):
+            got = f"another answer where a mask is {mask} everywhere"
+            raise LoweringError(_OTHER_RESULTS, where=f"op {body.name!r}", got=got, fix=_FAST_PATHS)
     guards = list(body.facts.guards)
     for symbol in body.facts.symbols:
         small = [Expression.parse(f"{symbol} >= {size}") for size in (2, 1)]
@@ -118,8 +128,7 @@ class _Checker:
                 _OTHER_RESULTS,
                 where=where,
                 got=difference(wanted, got),
-                fix="The export may take another branch of it: torch's fast paths do, which enable_nested_tensor="
-                "False and torch.backends.mha.set_fastpath_enabled(False) switch off.",
+                fix=_FAST_PATHS,
             )
         if model.changed:
             self.require_state(model, plan, tensors)

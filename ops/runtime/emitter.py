@@ -99,6 +99,8 @@ class Emitter:
                     same = f"{name}.expand_as({name})" if self.bindings.grad else f"{name}.detach()"
                     scope.lines.append(Line(f"{name} = {same}", None, [name], [name]))
         self._inline(graph, inputs, home)
+        if device is None:
+            scope.part(graph, inputs)
         scope.reads = []
         result = scope.output(graph.output)
         source = source_of(scope.lines, inputs, result, scope.reads)

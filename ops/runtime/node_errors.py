@@ -53,6 +53,14 @@ def explain(error: BaseException, function: Callable[..., Any]) -> BaseException
             got=str(error),
             fix="The function goes through these results one by one, which fixes their number.",
         )
+    if isinstance(error, KeyError) and target_name(node.target) == "py.getitem":
+        return MissingEntryError(
+            "the dict has no such key",
+            where=where,
+            got=repr(error.args[0])[:80] if error.args else None,
+            expected="a key that it was given in this run",
+            fix="Use table.get(key, default) where a key may be unknown.",
+        )
     text = inner.source.splitlines()[line - 1]
     return NodeError(f"{_first_line(error)}; {_arguments(node, text, frame)}", where=where)
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..graph.device import Device
 from ..graph.graph import Body, Constant, Graph, Literal, Node, Record, SizeTuple, Value
 from ..graph.kernel import Kernel
+from ..graph.memory import handed_on
+from ..graph.traverse import leaves
 from ..graph.types import TensorType
 from .primitives.named_tuples import as_size
+from .primitives.views import apart
 from .source import Line, References, keyword_name
 
 if TYPE_CHECKING:
@@ -165,6 +168,18 @@ class Scope:
             case Literal():
                 return self.table.torch_object(tree, self.bindings.home)
         return self._container(tree, self.output)
+
+    def part(self, graph: Graph, inputs: Sequence[str]) -> None:
+        """Gives results that may be views of weights memory of their own, since a caller may write to them."""
+        parted: set[str] = set()
+        for leaf, (places, constants) in zip(leaves(graph.output), handed_on(graph), strict=True):
+            name = self.names.get(id(leaf), "")
+            if not constants or not name or name in parted:
+                continue
+            parted.add(name)
+            given = [inputs[place] for place in sorted(places)]
+            call = f"{name} = {self.table.ref(apart)}({', '.join([name, *given])})"
+            self.lines.append(Line(call, None, [name, *given], [name]))
 
     def line(self, call: str, node: Node, device: Device) -> None:
         """Writes a call and unpacks its result into the variables of the node's values."""

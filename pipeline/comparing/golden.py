@@ -17,6 +17,7 @@ from ...ops.graph.graph import Graph, Record
 from ...ops.runtime.primitives.named_tuples import is_record, map_values, to_record
 from ...serialization.golden import Example, Golden
 from ..running.binding import as_tensor, fixed
+from ..running.handed import Looking
 from ..running.runner import may_write
 from .precision import TOLERANCES, output_precisions, precision, stepped_outputs
 from .processor import moved, processor, processor_text
@@ -145,18 +146,18 @@ def record_examples(
     if pipeline.stateful:  # the examples run one after the other, from the initial state
         pipeline = pipeline.session()
     for feed in feeds:
-        inputs = stored(plain(feed))  # before a run that may write into them
+        with Looking("the examples"):
+            inputs = stored(plain(feed))  # before a run that may write into them
         with Exactly():  # a machine without the engines must give these outputs too
             outputs = pipeline.run(feed)
         yield inputs, stored(outputs)
 
 
 def _require_feeds(feeds: Any) -> None:
-    if (
-        not isinstance(feeds, Iterable)
-        or isinstance(feeds, Mapping)
-        or not all(isinstance(feed, Mapping) for feed in feeds)
-    ):
+    with Looking("the examples"):
+        are_feeds = isinstance(feeds, Iterable) and not isinstance(feeds, Mapping)
+        are_feeds = are_feeds and all(isinstance(feed, Mapping) for feed in feeds)
+    if not are_feeds:
         got = type(feeds).__name__
         raise SignatureError("examples are a list of dicts like run's", got=got, expected="[{'x': …}, …]")
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import torch
 
+from ...ops.graph.errors import RecordError
+from ...ops.graph.graph import SourceLine
 from .reach.places import Location
 
 DIFFERS = "a second recording on other data differs"
@@ -23,12 +25,22 @@ class Mismatch:
         leaves: the inputs of the call.
         repeated: whether they agreed on the same inputs before, so that state must be the cause.
         place: the object and the key in which the function keeps state, as far as that was seen.
+        asking: the line that asks for the time, or draws random numbers of the system, where that is the cause.
     """
 
     what: str
     leaves: Sequence[Any]
     repeated: bool = False
     place: tuple[Location, Any] | None = None
+    asking: SourceLine | None = None
+
+    def of_moment(self) -> RecordError:
+        """The error for a function that answers by the moment in which it is called."""
+        return RecordError(
+            f"the function asks for the time, or draws random numbers of the system: at another moment {self.what}",
+            where=str(self.asking or ""),
+            fix="Ask or draw before the call, and pass the result as an input.",
+        )
 
 
 def raised(error: Exception, own: bool) -> str:

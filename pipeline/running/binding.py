@@ -19,6 +19,7 @@ from ...ops.graph.text import plain_text
 from ...ops.graph.traverse import map_leaves
 from ...ops.graph.types import STRINGS, ListType, TensorType, Type
 from ...ops.runtime.checks import check_item
+from .handed import Looking
 from .marks import Marks
 from .stand_ins import is_traced_list, plain_value, tensor_of_array
 
@@ -84,7 +85,8 @@ class Binding:
 
     def plain(self, feed: Mapping[str, Any]) -> dict[str, Any]:
         """A feed with the leaves that `flatten` makes of it; what was left to its default stays out."""
-        flat = self.flatten(feed)
+        with Looking("an example"):
+            flat = self.flatten(feed)
 
         def leaf(part: Any) -> Any:
             return flat[part.index] if isinstance(part, Slot) else part

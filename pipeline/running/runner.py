@@ -37,6 +37,7 @@ from ...ops.tracing_hook import current, recording
 from .binding import Binding
 from .conditions import pins
 from .fast_entry import CLASSES, EntryInputs, make_entry
+from .handed import Looking, at_home, give_back
 from .marks import Marks
 from .transforms import Freezing, Taking, is_differentiated, is_made_graph, is_traced
 
@@ -150,14 +151,18 @@ class Runner:
 
     @journaled
     def _run_checked(self, feed: Mapping[str, Any]) -> Any:
-        given = self.binding.flatten(feed)
         recorder = current()
+        plainly = recorder is None and not is_made_graph()
+        with Looking(f"pipeline {self.program.name!r}", plainly):
+            given = self.binding.flatten(feed)
+            if plainly:
+                self._check_traced(given) if torch._C._is_tracing() else self._check(given)
         if recorder is not None:
             self._check_traced(recorder.concrete(given))
             return recorder.splice(self.program, given, self.state(), self._run_recorded)
-        if is_made_graph():
+        if not plainly:
             self.freezing.require_none()
-        self._check_traced(given) if torch._C._is_tracing() else self._check(given)
+            self._check_traced(given) if torch._C._is_tracing() else self._check(given)
         if not self.grad and any(map(is_differentiated, given)):
             raise SignatureError(
                 "torch.func differentiates a pipeline that keeps no gradients",
@@ -296,24 +301,6 @@ def _first_run(runner: Runner) -> Callable[[Mapping[str, Any]], Any]:
         return runner.run(feed)
 
     return first
-
-
-def at_home(value: Any, device: torch.device) -> Any:
-    """An input on the device that it must be on.
-
-    Raises:
-        SignatureError: it is a meta tensor, which has no memory to move.
-    """
-    if isinstance(value, torch.Tensor) and value.is_meta and device.type != "meta":
-        raise SignatureError("not a plain tensor", got="a meta tensor", expected=f"a tensor on {device}")
-    return value.to(device) if isinstance(value, torch.Tensor) and value.device != device else value
-
-
-def give_back(given: Sequence[Any], used: Sequence[Any]) -> None:
-    """Copies what a run wrote into moved inputs back into the caller's tensors."""
-    for mine, copy in zip(given, used, strict=True):
-        if copy is not mine and isinstance(copy, torch.Tensor) and copy._version:
-            mine.copy_(copy)
 
 
 def may_write(node: Node) -> bool:

@@ -13,7 +13,8 @@ import torch
 import tracepack
 from tests.models import MyCell
 from tracepack.ops.graph.device import CPU, Device
-from tracepack.pipeline.running.runner import Runner, give_back
+from tracepack.pipeline.running.handed import give_back
+from tracepack.pipeline.running.runner import Runner
 
 META = Device("meta")  # stands for an accelerator: every machine has it
 

@@ -267,6 +267,7 @@ HOLDERS: dict[str, Callable[[], Callable[[], int]]] = {
     "an attribute of a module of Python": _foreign_module,
     "the environment": _environment,
     "an attribute of a tensor": _of_attribute(lambda: torch.ones(2)),
+    "an attribute of a thread": _of_attribute(threading.local),
     "an attribute of an error": _of_attribute(lambda: ValueError()),
     "an attribute of a partial": _of_attribute(lambda: functools.partial(int)),
     "an attribute of a dict's subclass": _of_attribute(_Mapping),

@@ -9,6 +9,7 @@ import pickle
 import pytest
 import torch
 from torch import nn
+from torch.utils import _pytree as pytree
 
 import tracepack
 
@@ -67,3 +68,49 @@ def test_an_op_that_was_traced_is_copied_with_its_model(copied) -> None:
     with torch.no_grad():
         model.weight.zero_()
     assert torch.equal(tracepack.trace(lambda x: twin(x), X)(X), wanted)
+
+
+TABLE = torch.arange(12.0).reshape(3, 4)
+HEAD = torch.nn.Linear(4, 2)
+
+
+@pytest.mark.parametrize("grad", [False, True])
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda x: TABLE[1:],
+        lambda x: TABLE.t(),
+        lambda x: TABLE[0].expand(3, 4),
+        lambda x: TABLE.to(torch.float32),
+        lambda x: TABLE.contiguous(),
+        lambda x: TABLE[:, ::2],
+        lambda x: HEAD.weight.detach(),
+        lambda x: {"row": TABLE[0], "rest": TABLE[1:]},
+        lambda x: [TABLE[i] for i in range(2)],
+        lambda x: tracepack.while_loop(lambda w, i: i < 1, lambda w, i: (w, i + 1), TABLE, 0)[0],
+        lambda x: tracepack.cond(x.sum() > 0, lambda: TABLE[1:], lambda: TABLE[:2]),
+        lambda x: tracepack.cond(x.sum() > 0, lambda x: TABLE[1:], lambda x: x[:2], x),
+    ],
+)
+def test_who_writes_to_a_result_writes_to_no_weight(view, grad) -> None:
+    file, x = io.BytesIO(), torch.ones(3, 4)
+    traced = tracepack.trace(view, x)
+    traced.save(file)
+    mod, beside = (tracepack.load(file.getvalue(), grad=grad) for _ in range(2))
+    before = [(leaf.clone(), leaf.stride()) for leaf in pytree.tree_leaves(view(x))]
+    for run in (traced, mod):
+        for leaf in pytree.tree_leaves(run(x)):
+            leaf.detach().zero_() if 0 not in leaf.stride() else leaf.detach()[0].zero_()
+    for run in (traced, mod, beside):
+        for leaf, (wanted, strides) in zip(pytree.tree_leaves(run(x)), before, strict=True):
+            assert torch.equal(leaf, wanted)
+            assert leaf.stride() == strides
+
+
+def test_a_result_that_is_a_view_of_an_input_stays_one() -> None:
+    mod = tracepack.trace(
+        lambda x: tracepack.cond(x.sum() > 0, lambda x: TABLE[1:], lambda x: x[:2], x), torch.ones(3, 4)
+    )
+    x = -torch.ones(3, 4)
+    mod(x).fill_(5.0)
+    assert torch.equal(x[:2], torch.full((2, 4), 5.0))

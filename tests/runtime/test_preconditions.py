@@ -112,3 +112,17 @@ def test_only_norms_of_singular_values_ask_for_numbers() -> None:
         else:
             assert mod(numpy.full((2, 2), numpy.inf)) == numpy.inf
         assert order == "nuc" or mod(numpy.full(3, numpy.inf)) == numpy.inf  # a vector has none
+
+
+@pytest.mark.parametrize(("last", "offsets"), [(False, []), (True, [0])])
+def test_indices_without_a_bag_are_refused(last, offsets) -> None:
+    """Torch ends the process where the largest of each bag is asked."""
+
+    def bags(weight, indices, offsets):
+        return torch.nn.functional.embedding_bag(indices, weight, offsets, mode="max", include_last_offset=last)
+
+    weight, indices = torch.rand(12, 7), torch.tensor([1, 5, 4])
+    mod = tracepack.trace(bags, weight, indices, torch.tensor([0, 1, 3]))
+    assert torch.equal(mod(weight, indices, torch.tensor([0, 3])), bags(weight, indices, torch.tensor([0, 3])))
+    with pytest.raises(tracepack.GuardError, match="there are indices and no bag; got "):
+        mod(weight, indices, torch.tensor(offsets, dtype=torch.long))

@@ -113,3 +113,17 @@ def test_an_error_in_a_loop_names_the_line_inside_and_the_loop() -> None:
     with pytest.raises(tracepack.NodeError, match="in a branch of while_loop at test_run_errors.py") as caught:
         mod(torch.ones(2), torch.ones(3))
     assert "arguments: float32[2], float32[3]" in str(caught.value)
+
+
+def test_a_dict_of_a_run_that_lacks_a_key_says_so_as_a_table_does() -> None:
+    def second(x):
+        scores = dict(enumerate(x.tolist()))
+        return scores[1]
+
+    mod = tracepack.trace(second, torch.rand(3))
+    x = torch.rand(2)
+    assert mod(x) == second(x)
+    with pytest.raises(
+        tracepack.GuardError, match=r"return scores\[1\]\): the dict has no such key; got 1; expected a key"
+    ):
+        mod(torch.rand(1))

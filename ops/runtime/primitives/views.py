@@ -1,7 +1,8 @@
 """`as_strided` and its variants, limited to the memory of their tensor.
 
 torch limits them to the storage, which can hold more than the tensor: other weights of a mapped file, other rows of the
-caller's batch. A file that is not trusted must not read those.
+caller's batch. A file that is not trusted must not read those. Nor may a caller write to weights, of which results may
+be views: `apart`.
 """
 
 from __future__ import annotations
@@ -9,9 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy
 import torch
 
 from ...graph.errors import OutsideError
+
+_is_alias_of: Any = vars(torch._C)["_is_alias_of"]  # torch leaves it out of its types
 
 
 def as_strided(
@@ -118,3 +122,23 @@ def _span(size: Sequence[int], stride: Sequence[int], offset: int) -> tuple[int,
     if 0 in size:
         return offset, offset - 1
     return offset, offset + sum((n - 1) * step for n, step in zip(size, stride, strict=False))
+
+
+def apart(result: Any, *given: Any) -> Any:
+    """A result in memory of its own, with the same strides; as it is where it is a view of something given."""
+    if isinstance(result, list | tuple) and type(result) in (list, tuple):
+        return type(result)([apart(item, *given) for item in result])
+    if type(result) is dict:
+        return {key: apart(item, *given) for key, item in result.items()}
+    if isinstance(result, numpy.ndarray) and not given:
+        memory = result.copy(order="K")
+        return memory if memory.strides == result.strides and result.flags.writeable else result
+    if not isinstance(result, torch.Tensor) or result.layout is not torch.strided:
+        return result
+    if any(isinstance(each, torch.Tensor) and _is_alias_of(result, each) for each in given):
+        return result
+    copied = result.clone()
+    if copied.stride() == result.stride() or result.numel() == 0:
+        return copied
+    reach = 1 + sum((size - 1) * step for size, step in zip(result.shape, result.stride(), strict=True))
+    return result.as_strided((reach,), (1,)).clone().as_strided(result.shape, result.stride(), 0)

@@ -19,6 +19,7 @@ from ...graph.errors import GuardError
 from ...graph.traverse import leaves
 from . import preconditions
 from .bounded import as_int
+from .ragged.ragged_rows import of_packed, of_recurrent
 from .views import CHECKED
 
 FILLED = (
@@ -299,7 +300,7 @@ def _of_torch(base: str) -> Callable[[Callable[..., Any]], Callable[..., Any]] |
     if base in BOUNDED:
         return lambda function: bounded(function, BOUNDED[base])
     if base in _PACKED:
-        return lambda function: preconditions.of_packed(preconditions.of_recurrent(function))
+        return lambda function: of_packed(of_recurrent(function))
     if base in _NORMS:
         return of_norm
     return _KERNELS.get(base) or preconditions.TORCH.get(base)

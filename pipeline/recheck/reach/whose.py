@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
@@ -62,6 +63,8 @@ def attributes_of(thing: Any) -> Mapping[str, Any]:
 
 def has_attributes(thing: Any) -> bool:
     """Whether an object has a dict of attributes; its own `__getattr__`, which may raise anything, is not asked."""
+    if issubclass(type(thing), threading.local):  # which shows its own of each thread
+        return True
     try:
         return isinstance(object.__getattribute__(thing, "__dict__"), Mapping)
     except AttributeError:

@@ -1,0 +1,150 @@
+"""The time, and random numbers of the system: an answer that hangs on them is refused with the line that asks."""
+
+from __future__ import annotations
+
+import datetime
+import email.utils
+import logging
+import os
+import random
+import secrets
+import sys
+import time
+import uuid
+from datetime import date
+from time import perf_counter, strftime
+from time import time as now
+
+import pytest
+import torch
+
+import tracepack
+
+X = torch.rand(3, 4)
+LOG = logging.getLogger("moments")
+DICE = random.SystemRandom()
+
+
+class Timed:
+    """A cache that gets old, with a clock of its own."""
+
+    def __init__(self, clock=time.time) -> None:
+        self.clock, self.made, self.factor = clock, clock(), 2.0
+
+    def __call__(self, x):
+        if self.clock() - self.made > 3600:
+            self.made, self.factor = self.clock(), 3.0
+        return x * self.factor
+
+
+def helper() -> int:
+    return time.localtime().tm_hour
+
+
+ASKING = {
+    "an hour": lambda x: x * time.gmtime().tm_hour,
+    "a year in a helper": lambda x: x * helper(),
+    "a text": lambda x: strftime("%Y-%m"),
+    "a text of Python's library": lambda x: email.utils.formatdate(),
+    "a weekday": lambda x: x if time.gmtime().tm_wday < 5 else x * 2,
+    "a clock by its name": lambda x: x * int(now() // 3600),
+    "a cache that gets old": Timed(),
+    "a date": lambda x: x * date.today().year,
+    "a date that matters late": lambda x: x if date.today().year < 2100 else x * 2,
+    "an hour of a date": lambda x: x * datetime.datetime.now(datetime.timezone.utc).hour,
+    "a rare draw": lambda x: x * 2 if DICE.random() < 1e-9 else x,
+    "the least draw": lambda x: x * 2 if secrets.randbelow(10**9) == 0 else x,
+    "the largest draw": lambda x: x * 2 if DICE.randint(1, 10**9) == 10**9 else x,
+    "a choice": lambda x: x * DICE.choice([1, 2]),
+    "bytes": lambda x: x * 2 if os.urandom(1)[0] > 127 else x,
+    "a name": lambda x: {"id": str(uuid.uuid4())[:1], "x": x},
+}
+
+
+@pytest.mark.parametrize("name", ASKING)
+def test_an_answer_that_hangs_on_the_moment_is_refused_with_the_line(name) -> None:
+    with pytest.raises(tracepack.RecordError) as caught:
+        tracepack.trace(ASKING[name], X)
+    text = str(caught.value)
+    assert "asks for the time, or draws random numbers of the system" in text or "random numbers or the time" in text
+    assert "test_moments.py" in text or name == "a name"  # a text among the results has no line of its own
+
+
+def test_the_line_is_the_one_that_asks() -> None:
+    with pytest.raises(
+        tracepack.RecordError, match=r"return time.localtime\(\).tm_hour: the function asks for the time"
+    ):
+        tracepack.trace(lambda x: x * helper(), X)
+
+
+def log_time(x):
+    began = time.time()
+    y = x * 2
+    LOG.info("%s took %.3f s at %s", uuid.uuid4(), time.time() - began, time.ctime())
+    return y
+
+
+def time_by_name(x):
+    began = perf_counter()
+    y = x + 1
+    LOG.debug("took %s", perf_counter() - began)
+    return y
+
+
+HARMLESS = {
+    "a log": log_time,
+    "a log with a clock by its name": time_by_name,
+    "a pause": lambda x: (time.sleep(0.0), x * 2)[1],
+    "a date that is given": lambda x: x * datetime.datetime(2020, 1, 2).day,
+    "a seeded generator": lambda x: x * random.Random(3).random(),
+}
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_what_does_not_reach_the_answer_passes(name) -> None:
+    mod = tracepack.trace(HARMLESS[name], X)
+    assert torch.equal(mod(X[:2]), HARMLESS[name](X[:2]))
+
+
+def test_a_trace_leaves_clocks_and_profilers_as_they_were() -> None:
+    before = time.time, os.urandom, random.SystemRandom.random, now, datetime.datetime
+    heard = []
+
+    def profile(*_):
+        heard.append(1)
+
+    sys.setprofile(profile)
+    try:
+        tracepack.trace(log_time, X)
+        assert sys.getprofile() is profile
+    finally:
+        sys.setprofile(None)
+    with pytest.raises(tracepack.RecordError):
+        tracepack.trace(ASKING["a weekday"], X)
+    assert before == (time.time, os.urandom, random.SystemRandom.random, now, datetime.datetime)
+    assert abs(time.time() - datetime.datetime.now().timestamp()) < 60
+    assert sys.getprofile() is None
+
+
+class Asks(torch.nn.Module):
+    def __init__(self, ask) -> None:
+        super().__init__()
+        self.linear, self.ask = torch.nn.Linear(4, 2), ask
+
+    def forward(self, x):
+        return self.linear(x) * self.ask()
+
+
+@pytest.mark.parametrize(
+    "ask", [lambda: time.gmtime().tm_hour + 1, lambda: date.today().year, lambda: 2 if DICE.random() < 1e-9 else 1]
+)
+def test_a_model_that_asks_for_the_moment_is_refused(ask) -> None:
+    op = tracepack.script(Asks(ask))
+    with pytest.raises(tracepack.RecordError, match=r"test_moments.py:.*asks for the time, or draws random numbers"):
+        tracepack.trace(lambda x: op(x), X)
+
+
+def test_a_model_that_measures_its_time_passes() -> None:
+    model = Asks(lambda: 1 + 0 * int(perf_counter() > 0))
+    op = tracepack.script(model)
+    assert torch.allclose(tracepack.trace(lambda x: op(x), X)(X), model(X))
