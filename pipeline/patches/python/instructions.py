@@ -17,7 +17,8 @@ from ...lists.carried import Carried
 from ...lists.pieces import NAMES
 from ...proxies.lists import GROWING
 from .assembly import applied, assembler, constant, of_pair, replaced_last, replaced_pair, rewritten, swap, tuple_of
-from .choices import EITHER, Choices, Defaults, may_choose
+from .choices.choices import Choices, may_choose
+from .choices.connectives import Connectives
 from .dunders import OPERATORS
 from .loops.appending import Appending
 from .loops.carrying import Carrying
@@ -125,15 +126,14 @@ def _turned(carried: Carried) -> list[Any]:
 
 def _changed(instructions: Sequence[Any], code: CodeType) -> Iterable[list[Any]]:
     """For each instruction those that take its place, itself among them where it stays."""
-    rounds, choices = Comprehensions(instructions, code), Choices(instructions, _JUMPS)
-    appending, defaults = Appending(instructions, code), Defaults(instructions)
+    rounds, connectives = Comprehensions(instructions, code), Connectives(instructions)
+    appending, choices = Appending(instructions, code), Choices(instructions, _JUMPS, connectives.jumps)
     carrying = Carrying(instructions, code, set(appending.begins))
     for index, this in enumerate(instructions):
-        if index in defaults.ends:
-            load = defaults.ends[index]
-            yield [assembler().create_instruction(load.opname, argval=load.argval), *of_pair(EITHER)]
-        elif index in defaults.dropped:
-            yield [assembler().create_instruction("NOP")]
+        if index in connectives.firsts:
+            yield [*applied(connectives.firsts[index]), this]
+        elif index in connectives.lasts:
+            yield [*_of(this, index, instructions, rounds), *applied(connectives.lasts[index])]
         elif index in choices.jumps:
             yield [*applied(choices.jumps[index]), *_exact(), this]
         elif index in choices.sides:
