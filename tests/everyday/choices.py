@@ -98,6 +98,21 @@ def clamped(text, low, high, n):
     return longer, n, low if low < high else high, low if low > n or text == "x" else high
 
 
+def expressed(text, low, high, n):
+    short = text[:3] + "..." if len(text) > 3 else text
+    if n > 3:
+        label = f"{low:.1f} to {high:.1f}"
+    elif n < 0:
+        label = "below " + short.upper()
+    else:
+        label = short
+    if low > high:
+        low = high - low * 2
+    if text == "x":
+        return "none"
+    return f"{label} {low + n}"
+
+
 def connected(text, low, high, n):
     far = low > 2 and high > 2 and n > 2
     return far, text == "x" or len(text) > n or low == high, {"ok": n >= 3 and text != ""}, not (low > n and high > n)
@@ -139,6 +154,7 @@ CASES = {
     "or a constant": Case(defaults, ["a", 5], [["b, ,c", 4], [" ", 7]]),
     "or a constant, by data": Case(joined, [torch.ones(2)], [[torch.zeros(3)], [torch.tensor([0.1, 0.7])]]),
     "variables": Case(clamped, ["x", 1.0, 2.0, 3], _SIDES),
+    "expressions": Case(expressed, ["x", 1.0, 2.0, 3], _SIDES),
     "connectives": Case(connected, ["x", 1.0, 2.0, 3], _SIDES),
     "variables in a loop": Case(best, [[1.0, 3.0], 1], [[[], 0], [[2.0, 1.5, 3.0, 2.5], 2], [[-1.0], 0]]),
     "constants by a number": Case(of_constants, [1], [[0], [2], [3], [9]]),

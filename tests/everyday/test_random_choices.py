@@ -18,6 +18,12 @@ PROGRAMS = 40
 INPUTS = 12
 NAMES = {"float": ["a", "b", "u"], "int": ["n", "m", "v"], "str": ["s", "t", "w"]}
 CONSTANTS = {"float": ["2.5", "0.0", "WEIGHT"], "int": ["3", "0", "LIMIT"], "str": ["'none'", "''"]}
+EXPRESSIONS = {
+    "float": ["a * 2", "a - b", "-a", "a + n", "b * a + 1.5", "u * WEIGHT"],
+    "int": ["n + 1", "-n", "n * 2", "len(s) + 1", "m - n", "n * m + v", "s.count('x')", "v + LIMIT"],
+    "str": ["s[:n]", "t[n:]", "s[-2:]", "s + t", "f'{a:.2f} {s}'", "f'{n}-{t}'", "f'{b:>8.1f}'", "s.upper()",
+            "t.strip() + 'z'", "s.replace('x', t)", "(s + t)[:m]", "s[:len(t)]"],
+}  # fmt: skip
 
 
 class Writer:
@@ -36,6 +42,9 @@ class Writer:
 
     def _value(self, kind: str) -> str:
         return self.random.choice(NAMES[kind] + CONSTANTS[kind])
+
+    def _made(self, kind: str) -> str:
+        return self._value(kind) if self.random.random() < 0.4 else self.random.choice(EXPRESSIONS[kind])
 
     def _test(self) -> str:
         kind, chance = self.random.choice(["float", "int", "int", "str"]), self.random.random()
@@ -57,11 +66,11 @@ class Writer:
         kind = self.random.choice(list(NAMES))
         name, chance = self.random.choice(NAMES[kind]), self.random.random()
         if chance < 0.25:
-            return [f"{name} = {self._value(kind)} if {self._condition()} else {self._value(kind)}"]
+            return [f"{name} = {self._made(kind)} if {self._condition()} else {self._made(kind)}"]
         if chance < 0.65:
-            lines = [f"if {self._condition()}:", f"    {name} = {self._value(kind)}"]
-            more = [f"elif {self._condition()}:", f"    {name} = {self._value(kind)}"] * (chance > 0.45)
-            return [*lines, *more, *(["else:", f"    {name} = {self._value(kind)}"] * (chance > 0.55))]
+            lines = [f"if {self._condition()}:", f"    {name} = {self._made(kind)}"]
+            more = [f"elif {self._condition()}:", f"    {name} = {self._made(kind)}"] * (chance > 0.45)
+            return [*lines, *more, *(["else:", f"    {name} = {self._made(kind)}"] * (chance > 0.55))]
         if chance < 0.8:
             return [f"flag = {self._joined()}"]
         if chance < 0.9 or depth:

@@ -1,10 +1,10 @@
-"""A choice among constants and variables, such as ``"high" if x > 0 else name``, as look-ups in tables.
+"""A choice between numbers or texts, such as ``"high" if x > 0 else name[:9]``, as look-ups.
 
-Python runs one side of it only. What all sides load is there already, so where data decides a condition, the code goes
-through all conditions of the choice to one side, and there what stands for all of them takes the place of what it
-loads. A choice may have several conditions (`and`, `or`, `elif`, one choice inside of another): those after the first
-are run where Python might not, so they may hold comparisons, and lengths of variables, only, which cannot fail and
-change nothing. ``if n > most: n = most`` is a choice between the variable as it is and what it becomes.
+Python runs one side of it only. Where data decides a condition, the code goes through all conditions of the choice, and
+then through all of its sides, and a look-up chooses between what they give. A choice may have several conditions
+(`and`, `or`, `elif`, one choice inside of another). Those after the first are run where Python might not, and so are
+the sides: they hold what cannot fail and changes nothing. ``if n > most: n = most`` is a choice between what the
+variable becomes and what it is.
 """
 
 from __future__ import annotations
@@ -13,40 +13,77 @@ import functools
 import sys
 import weakref
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
+from types import FrameType
 from typing import Any
 
-from ....proxies.base import is_traced
 from ....proxies.lists import TracedList
 from ....proxies.scalars import TracedNumber
 from ....proxies.strings import TracedStr
 from ....recording.recorder import Recorder
 from ....rules.number_or_tensor import number_of
-from ..loops.growing import asked
 from ..operations import HandedOver, active
-from .sides import Side, side_of, values_of
+from .expressions import Expressions, is_ready
+from .flow import Flow
+from .sides import KINDS, Load, kind_of, load_of
 
-_PURE = frozenset(
-    """COMPARE_OP CONTAINS_OP IS_OP UNARY_NOT TO_BOOL NOP LOAD_CONST LOAD_GLOBAL LOAD_DEREF
-    COPY SWAP DUP_TOP ROT_TWO ROT_THREE""".split()
-)
+
+@dataclass
+class _Reached:
+    """How far a choice has come.
+
+    Attributes:
+        values: what its sides give, as far as they were run.
+        place: the number of the condition that is reached; after the last one, that of the side.
+    """
+
+    values: dict[int, Any]
+    place: Any = None
+
+
+@dataclass(frozen=True)
+class Sides:
+    """The sides of a choice.
+
+    Attributes:
+        count: of them.
+        loads: the variables and constants in them.
+        kept: the variable that keeps its value on the last of them, which has no code then.
+        multiplies: whether there is a product in one, so that no text may be in them, which could become too long.
+    """
+
+    count: int
+    loads: Sequence[Load]
+    kept: Load | None
+    multiplies: bool
+
+    def begun(self, frame: FrameType) -> _Reached | None:
+        """The beginning of a choice in a frame; None where a variable holds no number and no text."""
+        kinds = {kind_of(load.value(frame)) for load in (*self.loads, *([self.kept] if self.kept else []))}
+        if not kinds <= set(KINDS) or (self.multiplies and str in kinds):
+            return None
+        return _Reached({} if self.kept is None else {self.count - 1: self.kept.value(frame)})
 
 
 class Choice:
     """One choice in the code of a function.
 
     Args:
-        sides: what its sides load.
+        sides: its sides.
         steps: for each condition where it leads if it is false and if it is true: to the condition of that number, or,
             past the last one, to a side.
         ways: for each condition the truth with which the code goes to the next one, and from the last to a side.
     """
 
-    def __init__(self, sides: list[Side], steps: list[tuple[int, int]], ways: list[bool]) -> None:
+    def __init__(self, sides: Sides, steps: list[tuple[int, int]], ways: list[bool]) -> None:
         self.sides, self.steps, self.ways = sides, steps, ways
-        self.reached: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+        self.reached: weakref.WeakKeyDictionary[Recorder, _Reached] = weakref.WeakKeyDictionary()
         self.conditions = [HandedOver(functools.partial(self._decided, at), True) for at in range(len(steps))]
-        self.side = HandedOver(self._taken)
+
+    def done(self, number: int, last: bool) -> HandedOver:
+        """Takes what a side gives: for the last one that is run it gives the choice, else whether to go on as well."""
+        return HandedOver(functools.partial(self._done, number, last))
 
     def _decided(self, at: int, found: Any) -> Any:
         """The truth that leads on to the next condition, where data decides; the condition itself elsewhere."""
@@ -56,38 +93,62 @@ class Choice:
         found = number_of(recorder, found)
         if type(found) in (TracedStr, TracedList):
             found = recorder.scalar("bool", found)
-        table, before = self.reached.get(recorder, _NOTHING) if at else _NOTHING
+        reached = self.reached.get(recorder) if at else None
         traced = issubclass(type(found), TracedNumber)
-        if before is None:
-            table = values_of(self.sides, sys._getframe(_USERS)) if traced else None
-        if table is None:
+        if reached is None:
+            reached = self.sides.begun(sys._getframe(2)) if traced else None  # a HandedOver is asked by the user's code
+        if reached is None:
             return found
         found = recorder.scalar("bool", found) if traced else bool(found)
-        self.reached[recorder] = table, self._next(recorder, at, found, table, before)
+        reached.place = self._next(recorder, at, found, reached.place)
+        self.reached[recorder] = reached
         return self.ways[at]
 
-    def _next(self, recorder: Recorder, at: int, found: Any, table: list[Any], before: Any) -> Any:
-        """The number of the condition or side that is reached; after the last condition, the value of the side."""
-        last = at == len(self.steps) - 1
-        steps = [table[step - len(self.steps)] if last else step for step in self.steps[at]]
+    def _next(self, recorder: Recorder, at: int, found: Any, before: Any) -> Any:
+        """The number of the condition that is reached; after the last condition, that of the side."""
+        last, count = at == len(self.steps) - 1, len(self.steps)
+        steps = [step - count if last else step for step in self.steps[at]]
         if before is None:
-            return recorder.scalar("lookup", steps, found)
-        if not is_traced(found):
+            return found if steps == [0, 1] else recorder.scalar("lookup", steps, found)
+        if type(found) is bool:
             steps = [steps[found]] * 2
         # Two entries for each number: what is reached already, past this condition, stays as it is.
-        ends = table if last else list(range(len(self.steps), len(self.steps) + len(table)))
-        rest = [*([] if last else range(at + 1, len(self.steps))), *ends]
+        ends = range(self.sides.count) if last else range(count, count + self.sides.count)
+        rest = [*([] if last else range(at + 1, count)), *ends]
         pairs = [*steps * (at + 1), *(entry for each in rest for entry in (each, each))]
-        chosen = recorder.scalar("lookup", [0, 1], found) if is_traced(found) else 0
+        chosen = 0 if type(found) is bool else recorder.scalar("lookup", [0, 1], found)
         return recorder.scalar("lookup", pairs, before * 2 + chosen)
 
-    def _taken(self, loaded: Any) -> Any:
+    def _done(self, number: int, last: bool, value: Any) -> Any:
         recorder = active()
-        return loaded if recorder is None else self.reached.pop(recorder, (None, loaded))[1]
+        reached = None if recorder is None else self.reached.get(recorder)
+        if recorder is None or reached is None:
+            return value if last else (False, value)
+        reached.values[number] = value
+        if not last:
+            return True, value
+        del self.reached[recorder]
+        table = [reached.values[each] for each in range(self.sides.count)]
+        if len(set(map(kind_of, table))) == 1 and kind_of(value) in KINDS:
+            return recorder.scalar("lookup", table, reached.place)
+        return next((each for at, each in enumerate(table[:-1]) if reached.place == at), table[-1])
 
 
-_NOTHING = (None, None)
-_USERS = 2  # frames up: the code of the user asks a HandedOver
+@dataclass(frozen=True)
+class End:
+    """What follows the last instruction of a side.
+
+    Attributes:
+        done: takes what the side gives.
+        after: the instruction at which the code goes on behind the choice; None at the end of the last side.
+        following: the first instruction of the next side.
+        backward: whether that stands before.
+    """
+
+    done: HandedOver
+    after: Any = None
+    following: Any = None
+    backward: bool = False
 
 
 class Choices:
@@ -95,29 +156,28 @@ class Choices:
 
     Attributes:
         jumps: the index of each jump by a condition -> what takes the condition.
-        sides: the index of the load to which the code goes -> its choice.
+        ends: the index of the last instruction of each side -> what follows it.
     """
 
     def __init__(self, instructions: Sequence[Any], jumps: Sequence[str], others: Collection[int]) -> None:
         self.jumps: dict[int, HandedOver] = {}
-        self.sides: dict[int, Choice] = {}
+        self.ends: dict[int, End] = {}
         self.instructions, self.names = instructions, jumps
-        self.places = {id(each): index for index, each in enumerate(instructions)}
+        self.flow, self.expressions = Flow(instructions), Expressions(instructions)
         for index, this in enumerate(instructions[:-2]):
             if this.opname in jumps and index not in self.jumps and index not in others:
                 chain = self._chain(index)
                 any(self._add(chain[:count]) for count in range(len(chain), 0, -1))
 
-    def _sides(self, jump: int) -> tuple[int, int]:
+    def _goals(self, jump: int) -> tuple[int, int]:
         """Where a jump goes on: without jumping, and jumping, where ``a < b < c`` leaves its middle to be dropped."""
-        goes = self.places.get(id(self.instructions[jump].target), 0)
-        return self._onwards(jump + 1), self._onwards(goes + (self.instructions[goes].opname == "POP_TOP"))
+        goes = self.flow.places.get(id(self.instructions[jump].target), 0)
+        return self.flow.onwards(jump + 1), self.flow.onwards(goes + (self.instructions[goes].opname == "POP_TOP"))
 
     def _condition(self, start: int) -> int | None:
         """The jump by the condition that begins at an instruction, if that holds comparisons only."""
         for index in range(start, len(self.instructions)):
-            name = self.instructions[index].opname
-            if name in self.names and index > start:
+            if self.instructions[index].opname in self.names and index > start:
                 return index
             if not is_ready(self.instructions, index):
                 break
@@ -127,95 +187,69 @@ class Choices:
         """The jumps by all conditions of a choice, each of which the one before it can lead to."""
         chain = [first]
         while True:
-            following = [self._condition(side) for side in self._sides(chain[-1]) if side > chain[-1]]
+            following = [self._condition(goal) for goal in self._goals(chain[-1]) if goal > chain[-1]]
             found = min((each for each in following if each is not None), default=None)
             if found is None or found <= chain[-1] or found in self.jumps:
                 return chain
             chain.append(found)
 
     def _add(self, chain: list[int]) -> bool:
-        """Takes the jumps as one choice, if they lead to loads after which the code does the same."""
-        starts = {self._condition(side): side for jump in chain for side in self._sides(jump)}
+        """Takes the jumps as one choice, if they lead to sides after which the code does the same."""
+        starts = {self._condition(goal): goal for jump in chain for goal in self._goals(jump)}
         numbers = {starts[jump]: number for number, jump in enumerate(chain) if number and jump in starts}
-        if len(numbers) != len(chain) - 1:
-            return False
-        found = [side for jump in chain for side in self._sides(jump) if side not in numbers]
-        leaves = sorted(set(found))
-        sides = (self._loads(leaves) or self._stores(leaves)) if len(leaves) > 1 and leaves[0] >= chain[0] else []
-        if not sides:
+        leaves = sorted({goal for jump in chain for goal in self._goals(jump) if goal not in numbers})
+        landing = self._goals(chain[-1])[0]
+        if len(numbers) != len(chain) - 1 or len(leaves) < 2 or leaves[0] < chain[0] or landing not in leaves:
             return False
         numbers |= {leaf: len(chain) + place for place, leaf in enumerate(leaves)}
         steps, ways = [], []
         for place, jump in enumerate(chain):
-            falls, (stays, goes) = self.instructions[jump].opname.endswith("_FALSE"), self._sides(jump)
+            falls, (stays, goes) = self.instructions[jump].opname.endswith("_FALSE"), self._goals(jump)
             steps.append((numbers[goes], numbers[stays]) if falls else (numbers[stays], numbers[goes]))
             onwards = place + 1 == len(chain) or numbers[stays] == place + 1
             if not onwards and numbers[goes] != place + 1:
                 return False
             ways.append(falls if onwards else not falls)
-        landing = self._sides(chain[-1])[0]
-        if landing not in leaves or landing in self.sides:
+        spans, kept = self._spans(leaves)
+        if not spans or landing not in spans or any(end - 1 in self.ends for end in spans.values()):
             return False
-        choice = self.sides[landing] = Choice(sides, steps, ways)
+        loads = [load for span in spans.items() for load in self.expressions.loads(*span)]
+        multiplies = any(self.expressions.multiplies(*span) for span in spans.items())
+        choice = Choice(Sides(len(leaves), loads, kept, multiplies), steps, ways)
         self.jumps |= dict(zip(chain, choice.conditions, strict=True))
+        self._end(choice, leaves, spans, landing)
         return True
 
-    def _loads(self, leaves: Sequence[int]) -> list[Side]:
-        """What each side loads, after which all do the same; empty where they do not."""
-        sides = [side for leaf in leaves if (side := side_of(self.instructions[leaf])) is not None]
-        constants = {type(side.what) for side in sides if side.is_constant}
-        alike = len(sides) == len(leaves) and len(constants) <= 1
-        return sides if alike and all(self._join(leaves[0], leaf) for leaf in leaves[1:]) else []
+    def _spans(self, leaves: Sequence[int]) -> tuple[dict[int, int], Load | None]:
+        """Where the code of each side begins -> where it ends; and the variable that the last side leaves as it is.
 
-    def _stores(self, leaves: Sequence[int]) -> list[Side]:
-        """What a variable becomes on each side, where the last one leaves it as it is; empty where there is no such."""
-        *others, end = leaves
-        stores = [self.instructions[leaf + 1] for leaf in others]
-        sides = [side for leaf in others if (side := side_of(self.instructions[leaf])) is not None]
-        names = {(store.opname, store.argval) for store in stores}
-        alike = len(sides) == len(others) and len(names) == 1 and stores[0].opname == "STORE_FAST"
-        if not alike or any(self._onwards(leaf + 2) != end for leaf in others):
-            return []
-        return [*sides, Side("LOAD_FAST", stores[0].argval)]
+        Empty where there is a side that may fail, or code after the sides that differs.
+        """
+        found: dict[int, int] = {}
+        most = len(self.instructions)
+        for leaf in leaves:
+            end = self.expressions.end(leaf, most)
+            stored = self.instructions[found[leaves[0]]] if found else None
+            if stored is not None and stored.opname == "STORE_FAST" and leaf == leaves[-1]:
+                names = {(self.instructions[each].opname, self.instructions[each].argval) for each in found.values()}
+                if len(names) == 1 and all(self.flow.onwards(each + 1) == leaf for each in found.values()):
+                    return found, Load("LOAD_FAST", stored.argval)
+            if end is None:
+                return {}, None
+            if self.instructions[end].opname == "JUMP_FORWARD" and most == len(self.instructions):
+                most = self.flow.places[id(self.instructions[end].target)]
+            found[leaf] = end
+        first, *others = found.values()
+        return (found if all(self.flow.meet(first, other) for other in others) else {}), None
 
-    def _join(self, one: int, other: int) -> bool:
-        """Whether two instructions load what two sides give, after which both do the same."""
-        ends = [self.instructions[side].opname == "RETURN_CONST" for side in (one, other)]
-        if any(ends):
-            values = [self._onwards(side + 1) for side, end in zip((one, other), ends, strict=True) if not end]
-            return all(self.instructions[value].opname == "RETURN_VALUE" for value in values)
-        one, other = self._onwards(one + 1), self._onwards(other + 1)
-        while one != other:
-            a, b = self.instructions[one], self.instructions[other]
-            if (a.opname, a.arg) != (b.opname, b.arg) or a.target is not None:
-                return False
-            if a.opname == "RETURN_VALUE":  # Python repeats what ends a function
-                return True
-            one, other = self._onwards(one + 1), self._onwards(other + 1)
-        return True
-
-    def _onwards(self, index: int) -> int:
-        """The instruction that follows where only jumps forward stand between."""
-        while self.instructions[index].opname in ("JUMP_FORWARD", "NOP"):
-            jumps = self.instructions[index].opname == "JUMP_FORWARD"
-            index = self.places[id(self.instructions[index].target)] if jumps else index + 1
-        return index
-
-
-def is_ready(instructions: Sequence[Any], index: int) -> bool:
-    """Whether an instruction belongs to comparisons and lengths of variables, which may run where Python might not."""
-    name = instructions[index].opname
-    return name in _PURE or name.startswith("LOAD_FAST") or _asks_length(instructions, index)
-
-
-def _asks_length(instructions: Sequence[Any], index: int) -> bool:
-    """Whether an instruction calls `len` for a local variable, or prepares a call."""
-    name, load = instructions[index].opname, index - 1
-    if not name.startswith("CALL"):
-        return name in ("PUSH_NULL", "MAKE_FUNCTION", "PRECALL")
-    load -= instructions[load].opname == "PRECALL"
-    given = instructions[load].opname.startswith("LOAD_FAST") and instructions[index].arg == 1
-    return given and asked(instructions, load) == "len"
+    def _end(self, choice: Choice, leaves: list[int], spans: dict[int, int], landing: int) -> None:
+        """Notes what follows each side: the code begins with one, and goes on to the others."""
+        order = [landing, *(leaf for leaf in spans if leaf != landing)]
+        for leaf, following in pairwise(order):
+            after, goal = self.instructions[spans[leaf]], self.instructions[following]
+            done = choice.done(leaves.index(leaf), last=False)
+            self.ends[spans[leaf] - 1] = End(done, after, goal, backward=following < leaf)
+        self.ends[spans[order[-1]] - 1] = End(choice.done(leaves.index(order[-1]), last=True))
 
 
 _COPIES = ("COPY", "DUP_TOP", "TO_BOOL")
@@ -224,14 +258,14 @@ _COPIES = ("COPY", "DUP_TOP", "TO_BOOL")
 def may_choose(instructions: Sequence[Any], jumps: Sequence[str]) -> bool:
     """Whether instructions, as `dis` gives them, can hold a choice or a connective; to change code takes seconds."""
     places = {each.offset: index for index, each in enumerate(instructions)}
-    for index, (this, after) in enumerate(pairwise(instructions)):
+    for this, after in pairwise(instructions):
         if this.opname.endswith("_OR_POP") or (this.opname in _COPIES and "JUMP" in after.opname):
             return True
         if this.opname not in jumps:
             continue
-        if after.opname == "JUMP_FORWARD" or ((side := side_of(after)) and side.is_constant):
+        if after.opname in ("JUMP_FORWARD", "LOAD_CONST", "RETURN_CONST"):
             return True
         end = places.get(this.argval, 0)
-        if side and (side_of(instructions[end]) or end == index + 3):
+        if load_of(after) and (load_of(instructions[end]) or instructions[end - 1].opname.startswith("STORE_FAST")):
             return True
     return False

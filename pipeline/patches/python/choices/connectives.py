@@ -12,12 +12,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from ....proxies.base import is_traced
-from ....proxies.lists import TracedList
 from ....recording.recorder import Recorder
 from ....rules.number_or_tensor import number_of
 from ..operations import HandedOver, active
-from .choices import is_ready
-from .sides import KINDS
+from .expressions import is_ready
+from .sides import KINDS, kind_of
 
 
 class Connective:
@@ -42,7 +41,7 @@ class Connective:
         if not at:
             self.reached.pop(recorder, None)
         found = self._joined(recorder, found)
-        if not is_traced(found) or _kind(found) not in KINDS:
+        if not is_traced(found) or kind_of(found) not in KINDS:
             return found
         self.reached[recorder] = found
         return not self.ends
@@ -57,16 +56,10 @@ class Connective:
         found = number_of(recorder, found)
         if before is None:
             return found
-        if _kind(before) is not _kind(found):
+        if kind_of(before) is not kind_of(found):
             return (before or found) if self.ends else (before and found)
         table = [found, before] if self.ends else [before, found]
         return recorder.scalar("lookup", table, recorder.scalar("bool", before))
-
-
-def _kind(value: Any) -> Any:
-    if not is_traced(value):
-        return type(value)
-    return None if type(value) is TracedList else type(getattr(value, "concrete", None))
 
 
 class Connectives:
