@@ -38,7 +38,6 @@ class OperatorKernel(Kernel):
     own_check: ClassVar[bool] = True
     from_package: ClassVar[bool] = True
     strided: ClassVar[bool] = True
-    writes: ClassVar[bool] = False  # such operators are refused, when they are packed and when they are loaded
     varying: ClassVar[bool] = True  # nobody says whether data decides its sizes
 
     def __init__(self, overload: Callable[..., Any], description: Mapping[str, str]) -> None:
@@ -46,6 +45,11 @@ class OperatorKernel(Kernel):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> OperatorKernel:
         return self
+
+    @property
+    def writes(self) -> bool:
+        """No: operators that do are refused, when they are packed and when they are loaded."""
+        return False
 
     @property
     def name(self) -> str:

@@ -24,13 +24,13 @@ from ....proxies.strings import TracedStr
 from ....recording.recorder import Recorder
 from ....rules.number_or_tensor import number_of
 from ..operations import HandedOver, active
-from .expressions import Expressions, is_ready
-from .flow import Flow
-from .sides import KINDS, Load, kind_of, load_of
+from .code_paths import CodePaths
+from .sides import KINDS, SideLoad, kind_of, load_of
+from .sure_expressions import SureExpressions, is_ready
 
 
 @dataclass
-class _Reached:
+class _HowFar:
     """How far a choice has come.
 
     Attributes:
@@ -48,22 +48,25 @@ class Sides:
 
     Attributes:
         count: of them.
-        loads: the variables and constants in them.
+        alone: the variables and constants that are a side.
+        loads: those in the others.
         kept: the variable that keeps its value on the last of them, which has no code then.
         multiplies: whether there is a product in one, so that no text may be in them, which could become too long.
     """
 
     count: int
-    loads: Sequence[Load]
-    kept: Load | None
+    alone: Sequence[SideLoad]
+    loads: Sequence[SideLoad]
+    kept: SideLoad | None
     multiplies: bool
 
-    def begun(self, frame: FrameType) -> _Reached | None:
-        """The beginning of a choice in a frame; None where a variable holds no number and no text."""
-        kinds = {kind_of(load.value(frame)) for load in (*self.loads, *([self.kept] if self.kept else []))}
-        if not kinds <= set(KINDS) or (self.multiplies and str in kinds):
+    def begun(self, frame: FrameType) -> _HowFar | None:
+        """The beginning of a choice in a frame; None where a variable holds no number and no text, or sides differ."""
+        alone = {kind_of(load.value(frame)) for load in (*self.alone, *([self.kept] if self.kept else []))}
+        kinds = alone | {kind_of(load.value(frame)) for load in self.loads}
+        if len(alone) > 1 or not kinds <= set(KINDS) or (self.multiplies and str in kinds):
             return None
-        return _Reached({} if self.kept is None else {self.count - 1: self.kept.value(frame)})
+        return _HowFar({} if self.kept is None else {self.count - 1: self.kept.value(frame)})
 
 
 class Choice:
@@ -78,7 +81,7 @@ class Choice:
 
     def __init__(self, sides: Sides, steps: list[tuple[int, int]], ways: list[bool]) -> None:
         self.sides, self.steps, self.ways = sides, steps, ways
-        self.reached: weakref.WeakKeyDictionary[Recorder, _Reached] = weakref.WeakKeyDictionary()
+        self.reached: weakref.WeakKeyDictionary[Recorder, _HowFar] = weakref.WeakKeyDictionary()
         self.conditions = [HandedOver(functools.partial(self._decided, at), True) for at in range(len(steps))]
 
     def done(self, number: int, last: bool) -> HandedOver:
@@ -90,15 +93,17 @@ class Choice:
         recorder = active()
         if recorder is None:
             return found
-        found = number_of(recorder, found)
-        if type(found) in (TracedStr, TracedList):
-            found = recorder.scalar("bool", found)
         reached = self.reached.get(recorder) if at else None
-        traced = issubclass(type(found), TracedNumber)
         if reached is None:
-            reached = self.sides.begun(sys._getframe(2)) if traced else None  # a HandedOver is asked by the user's code
+            reached = None if type(found) is bool else self.sides.begun(sys._getframe(2))  # the user's code asks
         if reached is None:
             return found
+        plain, found = found, number_of(recorder, found)
+        if type(found) in (TracedStr, TracedList):
+            found = recorder.scalar("bool", found)
+        traced = issubclass(type(found), TracedNumber)
+        if not traced and reached.place is None:
+            return plain
         found = recorder.scalar("bool", found) if traced else bool(found)
         reached.place = self._next(recorder, at, found, reached.place)
         self.reached[recorder] = reached
@@ -163,7 +168,7 @@ class Choices:
         self.jumps: dict[int, HandedOver] = {}
         self.ends: dict[int, End] = {}
         self.instructions, self.names = instructions, jumps
-        self.flow, self.expressions = Flow(instructions), Expressions(instructions)
+        self.paths, self.expressions = CodePaths(instructions), SureExpressions(instructions)
         for index, this in enumerate(instructions[:-2]):
             if this.opname in jumps and index not in self.jumps and index not in others:
                 chain = self._chain(index)
@@ -171,8 +176,8 @@ class Choices:
 
     def _goals(self, jump: int) -> tuple[int, int]:
         """Where a jump goes on: without jumping, and jumping, where ``a < b < c`` leaves its middle to be dropped."""
-        goes = self.flow.places.get(id(self.instructions[jump].target), 0)
-        return self.flow.onwards(jump + 1), self.flow.onwards(goes + (self.instructions[goes].opname == "POP_TOP"))
+        goes = self.paths.places.get(id(self.instructions[jump].target), 0)
+        return self.paths.onwards(jump + 1), self.paths.onwards(goes + (self.instructions[goes].opname == "POP_TOP"))
 
     def _condition(self, start: int) -> int | None:
         """The jump by the condition that begins at an instruction, if that holds comparisons only."""
@@ -213,14 +218,16 @@ class Choices:
         spans, kept = self._spans(leaves)
         if not spans or landing not in spans or any(end - 1 in self.ends for end in spans.values()):
             return False
-        loads = [load for span in spans.items() for load in self.expressions.loads(*span)]
+        loads = [(span, load) for span in spans.items() for load in self.expressions.loads(*span)]
+        alone = [load for (start, end), load in loads if end == start + 1]
+        others = [load for (start, end), load in loads if end > start + 1]
         multiplies = any(self.expressions.multiplies(*span) for span in spans.items())
-        choice = Choice(Sides(len(leaves), loads, kept, multiplies), steps, ways)
+        choice = Choice(Sides(len(leaves), alone, others, kept, multiplies), steps, ways)
         self.jumps |= dict(zip(chain, choice.conditions, strict=True))
         self._end(choice, leaves, spans, landing)
         return True
 
-    def _spans(self, leaves: Sequence[int]) -> tuple[dict[int, int], Load | None]:
+    def _spans(self, leaves: Sequence[int]) -> tuple[dict[int, int], SideLoad | None]:
         """Where the code of each side begins -> where it ends; and the variable that the last side leaves as it is.
 
         Empty where there is a side that may fail, or code after the sides that differs.
@@ -232,15 +239,15 @@ class Choices:
             stored = self.instructions[found[leaves[0]]] if found else None
             if stored is not None and stored.opname == "STORE_FAST" and leaf == leaves[-1]:
                 names = {(self.instructions[each].opname, self.instructions[each].argval) for each in found.values()}
-                if len(names) == 1 and all(self.flow.onwards(each + 1) == leaf for each in found.values()):
-                    return found, Load("LOAD_FAST", stored.argval)
+                if len(names) == 1 and all(self.paths.onwards(each + 1) == leaf for each in found.values()):
+                    return found, SideLoad("LOAD_FAST", stored.argval)
             if end is None:
                 return {}, None
             if self.instructions[end].opname == "JUMP_FORWARD" and most == len(self.instructions):
-                most = self.flow.places[id(self.instructions[end].target)]
+                most = self.paths.places[id(self.instructions[end].target)]
             found[leaf] = end
         first, *others = found.values()
-        return (found if all(self.flow.meet(first, other) for other in others) else {}), None
+        return (found if all(self.paths.meet(first, other) for other in others) else {}), None
 
     def _end(self, choice: Choice, leaves: list[int], spans: dict[int, int], landing: int) -> None:
         """Notes what follows each side: the code begins with one, and goes on to the others."""

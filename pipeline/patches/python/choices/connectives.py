@@ -15,8 +15,8 @@ from ....proxies.base import is_traced
 from ....recording.recorder import Recorder
 from ....rules.number_or_tensor import number_of
 from ..operations import HandedOver, active
-from .expressions import is_ready
 from .sides import KINDS, kind_of
+from .sure_expressions import is_ready
 
 
 class Connective:

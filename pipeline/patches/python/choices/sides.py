@@ -25,7 +25,7 @@ def kind_of(value: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Load:
+class SideLoad:
     """An instruction that loads a constant or a variable.
 
     Attributes:
@@ -43,10 +43,10 @@ class Load:
         return (frame.f_locals if self.name in _LOCALS else frame.f_globals).get(self.what, _MISSING)
 
 
-def load_of(instruction: Any) -> Load | None:
+def load_of(instruction: Any) -> SideLoad | None:
     """What an instruction loads; None where it loads no constant number or text and no variable, or one to call it."""
     name, what = instruction.opname, instruction.argval
     if name == "LOAD_CONST":
-        return Load(name, what) if type(what) in KINDS and not is_traced(what) else None
+        return SideLoad(name, what) if type(what) in KINDS and not is_traced(what) else None
     called = name == "LOAD_GLOBAL" and sys.version_info >= (3, 11) and (instruction.arg or 0) & 1
-    return Load(name, what) if name in (*_LOCALS, "LOAD_GLOBAL") and not called else None
+    return SideLoad(name, what) if name in (*_LOCALS, "LOAD_GLOBAL") and not called else None

@@ -1,4 +1,4 @@
-"""Expressions of numbers and texts that may run where Python would not run them.
+"""SureExpressions of numbers and texts that may run where Python would not run them.
 
 They cannot fail, whatever the numbers and texts are, and change nothing: comparisons, sums, slices, f-strings, and some
 methods of texts.
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..loops.growing import asked
-from .sides import Load, load_of
+from .sides import SideLoad, load_of
 
 _COMPARING = frozenset(
     """COMPARE_OP CONTAINS_OP IS_OP UNARY_NOT TO_BOOL NOP LOAD_CONST LOAD_GLOBAL LOAD_DEREF
@@ -48,7 +48,7 @@ def _asks_length(instructions: Sequence[Any], index: int) -> bool:
     return given and asked(instructions, load) == "len"
 
 
-class Expressions:
+class SureExpressions:
     """The expressions in some instructions."""
 
     def __init__(self, instructions: Sequence[Any]) -> None:
@@ -74,7 +74,7 @@ class Expressions:
             height += dis.stack_effect(each.opcode, each.arg)
         return None
 
-    def loads(self, start: int, end: int) -> list[Load]:
+    def loads(self, start: int, end: int) -> list[SideLoad]:
         """What is loaded between two places, but what is called."""
         return [load for each in self.instructions[start:end] if (load := load_of(each)) is not None]
 
@@ -93,7 +93,7 @@ class Expressions:
             case "BINARY_SUBSCR":
                 return bool(before.opname == "BUILD_SLICE")
             case "BUILD_SLICE":
-                return each.arg == 2  # a step may be 0
+                return bool(each.arg == 2)  # a step may be 0
             case "FORMAT_WITH_SPEC" | "FORMAT_VALUE" if each.opname == "FORMAT_WITH_SPEC" or (each.arg or 0) & 4:
                 return before.opname == "LOAD_CONST" and bool(_SPECIFICATION.fullmatch(str(before.argval)))
             case "LOAD_METHOD" | "LOAD_ATTR":

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 
-class Flow:
+class CodePaths:
     """The instructions of a function.
 
     Attributes:
