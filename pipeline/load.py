@@ -46,7 +46,8 @@ def load(
         cpu_ops: ``"gpu"`` moves ops of the CPU to the accelerator.
         convert: takes lists, numbers and columns of tables for tensors, and other dtypes where no value is lost: int32
             for int64, 2.0 for an integer. Python's floats, and those of a table, are rounded to the dtype of the
-            input, as `torch.tensor` does. Nothing is converted for a pipeline that writes into its inputs.
+            input, as `torch.tensor` does. Nothing is converted for a pipeline that may
+            write into its inputs; a warning says so.
         grad: keeps gradients, so that the pipeline trains on: its parameters become copies of its own, which
             `Pipeline.weights` gives to an optimizer, and `save` writes as they then are.
         budget: what each run may spend: ``{"seconds": 2.0, "bytes": 1 << 30}``, or one of the two. Bytes count all

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,6 +17,7 @@ from ..ops.graph.program import Program
 from ..ops.graph.traverse import named_bodies, walk
 from ..ops.runtime.interrupts.verbs import undisturbed
 from ..ops.runtime.placement import place_all, present
+from ..ops.runtime.user_code import user_stacklevel
 from .opening import Origin, carried, opened_again
 from .optimizing.optimizable import Optimizable
 
@@ -64,6 +66,11 @@ class Pipeline(Optimizable):
 
             self._engaged = engage(program, self._places.values())
         self._runner = self._new_runner(None)
+        if convert and self._runner.writes:
+            warnings.warn(
+                f"pipeline {program.name!r}: convert=True converts nothing, since a run may write into its inputs",
+                stacklevel=user_stacklevel(),
+            )
 
     # -- running ---------------------------------------------------------------------------------------------
 

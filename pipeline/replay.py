@@ -75,7 +75,8 @@ class Replay:
         self.values, self.fills = not is_uninitialised(pipeline.graph), fills(pipeline.graph)
         self.shapes: list[tuple[Sequence[Any], Any]] = []
         self.resizes, self.changed, self.exact = not is_unchecked(pipeline.graph), False, True
-        self.within = trusts_values(pipeline.graph)
+        self.trusts = trusts_values(pipeline.graph)
+        self.within: AbstractContextManager[Any] = nullcontext()
 
     def mismatch(self) -> Mismatch | None:
         """The first call in which the two differ."""
@@ -240,7 +241,7 @@ class Replay:
         if not moving:
             return None
         for _ in in_later_states(moving, before, self.objects.plain_values()):
-            others = [] if self.within else [ones(self.examples.leaves)]  # a factor would not show on zeros
+            others = [] if self.trusts else [ones(self.examples.leaves)]  # a factor would not show on zeros
             for leaves in (self.examples.leaves, *others):
                 _, found = self._call(leaves)
                 if found:

@@ -3,7 +3,7 @@
 The convolution is four lines of index notation; its gradient is derived. It is tuned for the batch, trained, packed
 with the network into one file, and run from that file in a fresh process, with equal results.
 
-    python samples/comprehension_layer.py
+    python samples/comprehension_layer.py      # needs the package scikit-learn
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ and values, until all texts have ended. One file takes the likeliest token, the 
 
 The model is a small Llama with random weights, so that the sample downloads nothing.
 
-    python samples/generate.py
+    python samples/generate.py      # needs the package transformers
 """
 
 from __future__ import annotations

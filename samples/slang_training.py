@@ -3,7 +3,7 @@
 The data are scikit-learn's 1797 images of digits, 8 by 8 pixels. The activation has two parameters for each hidden
 unit, which are trained through Slang's automatic differentiation like all the others.
 
-Run it with: python samples/slang_training.py
+Run it with: python samples/slang_training.py. It needs the extra `slang` and the package scikit-learn.
 """
 
 from __future__ import annotations

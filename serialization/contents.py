@@ -138,7 +138,7 @@ def trusted_build(
             raise TrustError(
                 f"op {row['name']!r} is kept as {row['kind']}, which can run code",
                 where=label,
-                fix="Pass trust=True if you trust where the file comes from.",
+                fix="Pass trust=True (a command: --trust) if you trust where the file comes from.",
             )
         return (found.build_trusted if trust else found.build)(row["description"], assets)
 

@@ -66,6 +66,11 @@ class ComprehensionKernel(Kernel):
         self.layer, self.with_artifacts = layer, with_artifacts
 
     @property
+    def writes(self) -> bool:
+        """No: its outputs are new."""
+        return False
+
+    @property
     def name(self) -> str:
         """The forward's name."""
         return self.layer.name

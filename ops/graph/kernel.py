@@ -29,9 +29,6 @@ class Kernel(ABC):
     on_host: ClassVar[bool] = False
     """Whether its inputs are no tensors, but text for example, so that its op always runs on the CPU."""
 
-    writes: ClassVar[bool] = True
-    """Whether a call may write into its arguments; a kernel that never does lets `load(..., convert=True)` convert."""
-
     from_package: ClassVar[bool] = False
     """Whether it is code of an installed package, which its description names (see `build_named`)."""
 
@@ -42,6 +39,11 @@ class Kernel(ABC):
     own_check: ClassVar[bool] = False
     """Whether the class sees to it that its outputs are contiguous, or lets them lie as they come; those of any other
     class are checked in each call."""
+
+    @property
+    def writes(self) -> bool:
+        """Whether a call may write into its arguments; where none does, `load(..., convert=True)` converts."""
+        return True
 
     @property
     def unchecked(self) -> bool:

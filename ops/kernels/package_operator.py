@@ -38,7 +38,6 @@ class OperatorKernel(Kernel):
     own_check: ClassVar[bool] = True
     from_package: ClassVar[bool] = True
     strided: ClassVar[bool] = True
-    writes: ClassVar[bool] = False  # such operators are refused, when they are packed and when they are loaded
     varying: ClassVar[bool] = True  # nobody says whether data decides its sizes
 
     def __init__(self, overload: Callable[..., Any], description: Mapping[str, str]) -> None:
@@ -51,6 +50,11 @@ class OperatorKernel(Kernel):
     def trusts_values(self) -> bool:
         """Whether it is code of C++, such as `torchvision::roi_align`, which takes the first column for indices."""
         return not is_python(self.name)
+
+    @property
+    def writes(self) -> bool:
+        """No: operators that do are refused, when they are packed and when they are loaded."""
+        return False
 
     @property
     def name(self) -> str:

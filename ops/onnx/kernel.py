@@ -33,7 +33,6 @@ class OnnxKernel(Kernel):
 
     kind: ClassVar[str] = "onnx"
     own_check: ClassVar[bool] = True
-    writes: ClassVar[bool] = False
     runs_code: ClassVar[bool] = True  # ONNX Runtime is native code, and checks models for mistakes, not for attacks
 
     def __init__(self, data: bytes, name: str) -> None:
@@ -45,6 +44,11 @@ class OnnxKernel(Kernel):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> OnnxKernel:
         return self
+
+    @property
+    def writes(self) -> bool:
+        """No: a session gives new memory."""
+        return False
 
     @property
     def name(self) -> str:

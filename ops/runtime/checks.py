@@ -83,8 +83,9 @@ def _check_tensor(where: str, kind: TensorType, value: Any) -> None:
     dtype = str(value.dtype).removeprefix("torch.")
     if dtype != kind.dtype:
         raise SignatureError(
-            "wrong dtype", where=where, got=dtype, expected=kind.dtype, fix=f"Pass .to(torch.{kind.dtype})."
-        )
+            "wrong dtype", where=where, got=dtype, expected=kind.dtype,
+            fix=f"Pass .to(torch.{kind.dtype}) of a tensor, .astype('{kind.dtype}') of an array.",
+        )  # fmt: skip
     if value.dim() != len(kind.shape):
         raise SignatureError(
             "wrong rank",

@@ -44,6 +44,11 @@ class SlangKernel(Kernel):
         return self
 
     @property
+    def writes(self) -> bool:
+        """No: what the function writes starts as a copy."""
+        return False
+
+    @property
     def name(self) -> str:
         """The function's name."""
         return self.operation.spec.function.name

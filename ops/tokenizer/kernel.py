@@ -94,6 +94,11 @@ class TokenizerKernel(Kernel):
             return library.Tokenizer.from_str(self._json)
 
     @property
+    def writes(self) -> bool:
+        """No: it takes texts."""
+        return False
+
+    @property
     def name(self) -> str:
         """Always ``"tokenizer"``."""
         return "tokenizer"

@@ -101,6 +101,12 @@ def changing(module: Any) -> list[str]:
     return found
 
 
+def writes_tensors(module: Any) -> bool:
+    """Whether some operator in a module's code, or a function that it calls, may write into a tensor."""
+    found = [node for method in methods(module) for node in nodes(method.graph)]
+    return any(node.kind() == "prim::CallFunction" or re.search(r"Tensor\([a-z]+!", node.schema()) for node in found)
+
+
 def _effects(part: Any) -> Iterator[tuple[str, str]]:
     """The attributes that the methods of one part assign to, and their operators that write."""
     for name in part._c._method_names():

@@ -14,7 +14,7 @@ from ..graph.errors import LoweringError, OpaqueOpWarning
 from ..graph.kernel import Kernel
 from ..runtime.checks import require_contiguous
 from ..runtime.user_code import user_stacklevel
-from .inspect import changing, from_bytes, in_evaluation, relocated, to_bytes
+from .inspect import changing, from_bytes, in_evaluation, relocated, to_bytes, writes_tensors
 
 
 class TorchScriptKernel(Kernel):
@@ -27,6 +27,7 @@ class TorchScriptKernel(Kernel):
         changes: the names of the attributes that calls may change.
         contiguous: whether a non-contiguous output is made contiguous, and not refused; None, which older files
             have, leaves it.
+        writes: whether a call may write into a tensor that it is given.
     """
 
     kind: ClassVar[str] = "torchscript"
@@ -35,10 +36,11 @@ class TorchScriptKernel(Kernel):
     runs_code: ClassVar[bool] = True
 
     def __init__(
-        self, data: bytes, name: str, reason: str, changes: Sequence[str] = (), contiguous: bool | None = None
-    ) -> None:
+        self, data: bytes, name: str, reason: str, changes: Sequence[str] = (), contiguous: bool | None = None,
+        writes: bool = True,
+    ) -> None:  # fmt: skip
         self.data, self._name, self.reason, self.changes = data, name, reason, tuple(changes)
-        self.contiguous = contiguous
+        self.contiguous, self._writes = contiguous, writes
         self._modules: dict[str, Any] = {}
         self._latest: Any = None  # the module of the last call, which has the present state
 
@@ -48,9 +50,10 @@ class TorchScriptKernel(Kernel):
         return self._name
 
     def description(self) -> dict[str, Any]:
-        """The op's name, the reason why it is opaque, and what becomes of outputs that are not contiguous."""
+        """The op's name, why it is opaque, what becomes of outputs that are not contiguous, and whether it writes."""
         return {
             "name": self._name, "reason": self.reason, "changes": list(self.changes), "contiguous": self.contiguous,
+            "writes": self._writes,
         }  # fmt: skip
 
     def assets(self) -> dict[str, bytes]:
@@ -62,8 +65,9 @@ class TorchScriptKernel(Kernel):
         """Keeps the bytes; they are loaded at the first call."""
         changes = [str(path) for path in description.get("changes", ())]
         kept = description.get("contiguous")
-        contiguous = None if kept is None else bool(kept)
-        return cls(assets["module.pt"], str(description["name"]), str(description["reason"]), changes, contiguous)
+        contiguous, writes = None if kept is None else bool(kept), bool(description.get("writes", True))
+        name, reason = str(description["name"]), str(description["reason"])
+        return cls(assets["module.pt"], name, reason, changes, contiguous, writes)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the module on the device of its first tensor.
@@ -90,13 +94,18 @@ class TorchScriptKernel(Kernel):
         return module
 
     @property
+    def writes(self) -> bool:
+        """Whether its code may write into a tensor that it is given; of older files nothing is known."""
+        return self._writes
+
+    @property
     def stateful(self) -> bool:
         """Whether its code changes an attribute."""
         return bool(self.changes)
 
     def session(self) -> TorchScriptKernel:
         """A kernel of the same module with its own state."""
-        return TorchScriptKernel(self.data, self._name, self.reason, self.changes, self.contiguous)
+        return TorchScriptKernel(self.data, self._name, self.reason, self.changes, self.contiguous, self._writes)
 
     def reset(self) -> None:
         """Makes the next call load the module again."""
@@ -125,7 +134,9 @@ def opaque(model: Any, name: str, error: LoweringError, contiguous: bool) -> Tor
         stacklevel=user_stacklevel(),
     )
     module = in_evaluation(model)
-    return TorchScriptKernel(to_bytes(module), name, str(error)[:500], changing(module), contiguous)
+    return TorchScriptKernel(
+        to_bytes(module), name, str(error)[:500], changing(module), contiguous, writes_tensors(module)
+    )
 
 
 def _read(module: Any, paths: Sequence[str]) -> dict[str, Any]:

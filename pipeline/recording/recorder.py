@@ -158,7 +158,7 @@ class Recorder(TorchFunctionMode):
         node.varying = node.varying or sized_by_tensors(name, inputs)
         follow_grad_mode(self)
         self.nodes.append(node)
-        node.output, wrapped = wrapped_result(self, result, varies or varying, decided)
+        node.output, wrapped = wrapped_result(self, result, varies or varying, decided, isinstance(target, KernelCall))
         if loose:
             self.values.loose |= {id(leaf) for leaf in leaves(node.output) if leaf is not None}
         return wrapped

@@ -20,7 +20,9 @@ from ..proxies.trees import list_type, plain_leaf, same_container
 from ..rules.gradients import follow_grad_mode
 
 
-def wrapped_result(recorder: Tracer, result: Any, varies: bool, decided: bool = True) -> tuple[Any, Any]:
+def wrapped_result(
+    recorder: Tracer, result: Any, varies: bool, decided: bool = True, any_length: bool = False
+) -> tuple[Any, Any]:
     """The output pattern of a node, and the result for the function.
 
     Args:
@@ -28,17 +30,20 @@ def wrapped_result(recorder: Tracer, result: Any, varies: bool, decided: bool = 
         result: what the node returned.
         varies: whether data decides its sizes.
         decided: whether data decides the numbers in it.
+        any_length: whether lists in it have any length, where their items are alike.
     """
     if isinstance(result, torch.Tensor):
         return recorder.values.add(result, varies=varies), result
     if _are_texts(result):
         return wrapped_scalar(recorder, STRINGS, result, decided)
+    if any_length and type(result) is list and (kind := list_type(result)) is not None:
+        return wrapped_scalar(recorder, kind, result, decided)
     if is_record(result) or type(result) in (tuple, list, torch.Size):
-        pairs = [wrapped_result(recorder, item, varies, decided) for item in result]
+        pairs = [wrapped_result(recorder, item, varies, decided, any_length) for item in result]
         outputs, items = tuple(p[0] for p in pairs), [p[1] for p in pairs]
         return outputs, same_container(result, items)
     if type(result) is dict:
-        found = {key: wrapped_result(recorder, item, varies, decided) for key, item in result.items()}
+        found = {key: wrapped_result(recorder, item, varies, decided, any_length) for key, item in result.items()}
         return {k: v[0] for k, v in found.items()}, {k: v[1] for k, v in found.items()}
     if isinstance(result, np.ndarray | np.generic) and result.dtype.name not in DTYPES:
         recorder.refuse(f"an array of dtype {result.dtype} cannot be recorded", "Use a dtype that torch has, too.")

@@ -12,8 +12,8 @@ from ...ops.graph.graph import Graph, Node, Operator, SourceLine
 from ...ops.graph.traverse import walk
 
 _MAY_FAIL = {
-    "py.int": ("text.lstrip('-').isdigit()", "int(text)", "-1"),
-    "py.float": ("text.lstrip('-').replace('.', '', 1).isdigit()", "float(text)", "0.0"),
+    "py.int": (r"bool(re.fullmatch(r'\s*[+-]?\d+\s*', text))", "int(text)", "-1"),
+    "py.float": ("text.strip().lstrip('+-').replace('.', '', 1).isdecimal()", "float(text)", "0.0"),
     "py.lookup": ("", "table.get(key, default)", ""),
     "py.getitem": ("len(items) > 1", "items[1]", "default"),
     "py.index": ("item in items", "items.index(item)", "-1"),
@@ -23,12 +23,17 @@ _MAY_FAIL = {
 and what else: what to write instead. In a loop a plain choice is recorded, elsewhere `tracepack.cond` is."""
 
 
+_BUT_FOR = {"py.int": ", but for 1_000", "py.float": ", but for 1e3, 1_000, inf and nan"}
+"""What such conditions do not know."""
+
+
 def caught_errors(graph: Graph) -> Iterator[str]:
     """A line for each operator that may fail in a `try` with an `except`."""
     for node in walk(graph):
         form = _form(node)
         if form and node.line is not None and _tries_around(node.line):
-            yield f"{node.line}: an error here ends the run: a recording holds no `except`. {form} takes its place"
+            but = _BUT_FOR.get(node.target.name, "") if isinstance(node.target, Operator) else ""
+            yield f"{node.line}: an error here ends the run: a recording holds no `except`. {form} takes its place{but}"
 
 
 def _form(node: Node) -> str:

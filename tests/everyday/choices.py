@@ -1,4 +1,4 @@
-"""Choices among constants that data or a text decides: each is traced once, and asked for every side."""
+"""Choices among constants and variables that data, a number or a text decides: traced once, and asked for all sides."""
 
 from __future__ import annotations
 
@@ -82,6 +82,51 @@ def joined(x):
     return ", ".join(f"{value:.1f}" for value in x.tolist() if value > 0.5) or "nothing", x.mean().item() or -1.0
 
 
+LIMIT = 4
+
+
+def clamped(text, low, high, n):
+    if n > LIMIT:
+        n = LIMIT
+    elif n < 1:
+        n = 1
+    if low > high:
+        low = high
+    if not text:
+        text = "none"
+    longer = text if len(text) > n else "short"
+    return longer, n, low if low < high else high, low if low > n or text == "x" else high
+
+
+def expressed(text, low, high, n):
+    short = text[:3] + "..." if len(text) > 3 else text
+    if n > 3:
+        label = f"{low:.1f} to {high:.1f}"
+    elif n < 0:
+        label = "below " + short.upper()
+    else:
+        label = short
+    if low > high:
+        low = high - low * 2
+    if text == "x":
+        return "none"
+    return f"{label} {low + n}"
+
+
+def connected(text, low, high, n):
+    far = low > 2 and high > 2 and n > 2
+    return far, text == "x" or len(text) > n or low == high, {"ok": n >= 3 and text != ""}, not (low > n and high > n)
+
+
+def best(values, n):
+    top, count = 0.0, 0
+    for value in values:
+        if value > top:
+            top = value
+        count += 1 if value > 1 and value != top else 0
+    return top if top > n else -1.0, count
+
+
 def of_constants(n):
     sizes = {"a": 1, "bb": 2, "ccc": 3}
     return [key for key in sizes if len(key) > n], {key: size for key, size in sizes.items() if size != n}
@@ -92,6 +137,7 @@ _NUMBERS = (
     [torch.tensor([0.1, 0.2])],
     [[torch.tensor([value] * 3)] for value in (0.3, 0.5, 0.6, 0.75, 0.8, 0.85, 0.95)],
 )
+_SIDES = [["", 3.0, 2.5, 5], ["abcdef", 2.0, 2.0, 0], ["x", -1.0, 7.0, 3], ["ab", 3.0, 4.0, 3], ["", 0.0, 9.0, -2]]
 CASES = {
     "chained": of_item(chained),
     "returned": of_item(returned),
@@ -107,6 +153,10 @@ CASES = {
     "a size": Case(by_size, [torch.rand(1, 2, 4, 4)], [[torch.rand(1, 2, 3, 3)], [torch.rand(2, 1, 5, 7)]]),
     "or a constant": Case(defaults, ["a", 5], [["b, ,c", 4], [" ", 7]]),
     "or a constant, by data": Case(joined, [torch.ones(2)], [[torch.zeros(3)], [torch.tensor([0.1, 0.7])]]),
+    "variables": Case(clamped, ["x", 1.0, 2.0, 3], _SIDES),
+    "expressions": Case(expressed, ["x", 1.0, 2.0, 3], _SIDES),
+    "connectives": Case(connected, ["x", 1.0, 2.0, 3], _SIDES),
+    "variables in a loop": Case(best, [[1.0, 3.0], 1], [[[], 0], [[2.0, 1.5, 3.0, 2.5], 2], [[-1.0], 0]]),
     "constants by a number": Case(of_constants, [1], [[0], [2], [3], [9]]),
     "items": Case(
         lambda cells: [1 if cell == "yes" else -1 if cell == "no" else 0 for cell in cells],

@@ -83,7 +83,7 @@ def test_two_sizes_of_one_name_are_equal(reloaded: Any) -> None:
     )
 
 
-TO = "Pass .to(torch.float32)."
+TO = "Pass .to(torch.float32) of a tensor, .astype('float32') of an array."
 NOT_THESE = "these are not the inputs of the model; got"
 
 

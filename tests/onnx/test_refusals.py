@@ -144,7 +144,7 @@ def test_a_file_needs_trust(file: Path) -> None:
         tracepack.load(file)
     assert str(got.value) == (
         f"'{file}': op 'StandardScaler' is kept as onnx, which can run code. "
-        "Pass trust=True if you trust where the file comes from."
+        "Pass trust=True (a command: --trust) if you trust where the file comes from."
     )
     assert len(tracepack.load(file, trust=True).run({"rows": X})["label"]) == len(X)
 

@@ -78,7 +78,7 @@ def test_an_operator_for_trusted_files_is_named(monkeypatch):
     entry = Row(operators.TRUSTED, operators.FRESH, 300, "signal 11 in call 7")
     monkeypatch.setattr(operators, "row", {"torch.abs": entry}.get)
     data = one_node("torch.abs", "x0")
-    text = "operator 'torch.abs' is for trusted files only: signal 11 in call 7. Pass trust=True if you"
+    text = "operator 'torch.abs' is for trusted files only: signal 11 in call 7. Pass trust=True"
     with pytest.raises(tracepack.TrustError, match=text):
         tracepack.load(data)
     assert torch.equal(tracepack.load(data, trust=True)(-X), X)

@@ -126,12 +126,33 @@ def test_without_it_nothing_is_converted() -> None:
 
 
 def test_nothing_is_converted_for_a_pipeline_that_writes_into_its_inputs() -> None:
-    mod = converting(lambda x: x.add_(1), torch.ones(3))
+    with pytest.warns(UserWarning, match="convert=True converts nothing, since a run may write into its inputs"):
+        mod = converting(lambda x: x.add_(1), torch.ones(3))
     x = torch.ones(2)
     mod(x)
     assert x.tolist() == [2, 2]
     with pytest.raises(tracepack.SignatureError, match="not a tensor; got list"):
         mod([1.0, 2.0])
+
+
+class Repeated(torch.nn.Module):
+    def forward(self, x, times: int) -> list[torch.Tensor]:
+        return [x * i for i in range(int(x.sum()) + times)]
+
+
+def loaded(process, *example):
+    file = io.BytesIO()
+    tracepack.trace(process, *example).save(file)
+    return tracepack.load(file.getvalue(), convert=True, trust=True)
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.* is deprecated:DeprecationWarning")
+def test_kernels_that_write_nothing_let_inputs_be_converted() -> None:
+    twice = tracepack.script(tracepack.comprehension.define("def twice(float(N) X) -> (O) { O(n) = 2.0 * X(n) }"))
+    assert loaded(lambda x: twice(x), torch.ones(3))([1, 2]).tolist() == [2, 4]
+    with pytest.warns(tracepack.OpaqueOpWarning):
+        kept = tracepack.script(torch.jit.script(Repeated()))
+    assert [each.tolist() for each in loaded(lambda x: kept(x, 1), torch.ones(1))([2])] == [[0], [2], [4]]
 
 
 class Attributes(dict):

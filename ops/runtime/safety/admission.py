@@ -50,7 +50,7 @@ def _require_untrusted(name: str, label: str) -> None:
         raise TrustError(
             f"operator {name!r} is for trusted files only: {reason(name)}",
             where=label,
-            fix="Pass trust=True if you trust where the file comes from.",
+            fix="Pass trust=True (a command: --trust) if you trust where the file comes from.",
         )
 
 

@@ -59,7 +59,7 @@ def check_pattern(name: str, args: tuple[Any, ...], label: str) -> None:
             "a regular expression of the file takes a time that has no bound",
             where=label,
             got=repr(pattern)[:80],
-            fix="Pass trust=True if you trust where the file comes from.",
+            fix="Pass trust=True (a command: --trust) if you trust where the file comes from.",
         )
 
 

@@ -236,7 +236,7 @@ def _check_pattern(part: dict[str, Any]) -> None:
             raise TrustError(
                 "the tokenizer has a regular expression that is not known, so its time has no bound",
                 got=repr(text[:80]),
-                fix="Pass trust=True if you trust where the file comes from.",
+                fix="Pass trust=True (a command: --trust) if you trust where the file comes from.",
             )
     raise _wrong("a pattern of it", pattern, "a text, or a known regular expression")
 

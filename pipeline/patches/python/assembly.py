@@ -5,6 +5,7 @@ An operation takes the uppermost entries of the stack as the key of a subscript:
 
 from __future__ import annotations
 
+import dis
 import sys
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -19,11 +20,23 @@ def rewritten(
     made = assembler()
     instructions = made.cleaned_instructions(code, True)
     made.propagate_line_nums(instructions)
+    _split_returns(instructions)
     if sys.version_info >= (3, 13):
         made.remove_fused_load_store(instructions)  # the flow of variables is read from single loads and stores
     changed = changes(instructions)
     _redirect_jumps(instructions, changed)
     return _assembled(code, [each for group in changed for each in group], variables)
+
+
+def _split_returns(instructions: list[Any]) -> None:
+    """Makes two instructions of each that returns a constant, as there were before Python 3.12."""
+    for index in reversed(range(len(instructions))):
+        each = instructions[index]
+        if each.opname == "RETURN_CONST":
+            returns = assembler().create_instruction("RETURN_VALUE")
+            returns.exn_tab_entry, returns.positions, returns.starts_line = each.exn_tab_entry, each.positions, None
+            each.opname, each.opcode = "LOAD_CONST", dis.opmap["LOAD_CONST"]
+            instructions.insert(index + 1, returns)
 
 
 _MOST_MORE = 4

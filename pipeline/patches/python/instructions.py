@@ -17,14 +17,15 @@ from ...lists.carried import Carried
 from ...lists.pieces import NAMES
 from ...proxies.lists import GROWING
 from .assembly import applied, assembler, constant, of_pair, replaced_last, replaced_pair, rewritten, swap, tuple_of
-from .choices import EITHER, Choices, Defaults, may_choose
+from .choices.choices import Choices, End, may_choose
+from .choices.connectives import Connectives
 from .dunders import OPERATORS
 from .loops.appending import Appending
 from .loops.carrying import Carrying
 from .loops.comprehensions import Comprehensions
 from .loops.flow import raised_by
 from .loops.growing import goes_into_loop
-from .loops.leaving import GoingOn, loops_left_early, names_for
+from .loops.leaving import BACK, IF_FALSE, GoingOn, loops_left_early, names_for
 from .loops.new_lists import is_own_list
 from .loops.outlined import outlined
 from .methods import OWN_LIST, PIECES, RECEIVERS
@@ -126,23 +127,19 @@ def _turned(carried: Carried) -> list[Any]:
 
 def _changed(instructions: Sequence[Any], code: CodeType) -> Iterable[list[Any]]:
     """For each instruction those that take its place, itself among them where it stays."""
-    rounds, choices = Comprehensions(instructions, code), Choices(instructions, _JUMPS)
-    plain = outlined(instructions)
-    appending, defaults = Appending(plain, code), Defaults(instructions)
+    rounds, connectives, plain = Comprehensions(instructions, code), Connectives(instructions), outlined(instructions)
+    choices = Choices(instructions, _JUMPS, connectives.jumps)
+    appending = Appending(plain, code)
     carrying = Carrying(plain, code, set(appending.begins))
     for index, this in enumerate(instructions):
-        if index in defaults.ends:
-            load = defaults.ends[index]
-            yield [assembler().create_instruction(load.opname, argval=load.argval), *of_pair(EITHER)]
-        elif index in defaults.dropped:
-            yield [assembler().create_instruction("NOP")]
+        if index in connectives.firsts:
+            yield [*applied(connectives.firsts[index]), this]
+        elif index in connectives.lasts:
+            yield [*_of(this, index, instructions, rounds), *applied(connectives.lasts[index])]
         elif index in choices.jumps:
             yield [*applied(choices.jumps[index]), *_exact(), this]
-        elif index in choices.sides:
-            side = applied(choices.sides[index].side)
-            returned = this.opname == "RETURN_CONST"
-            made = [constant(this.argval), *side, assembler().create_instruction("RETURN_VALUE")]
-            yield made if returned else [this, *side]
+        elif index in choices.ends:
+            yield [*_of(this, index, instructions, rounds), *_ended(choices.ends[index])]
         elif index in appending.begins:
             head, listed = appending.begins[index]
             load = assembler().create_instruction("LOAD_FAST", argval=listed.argval)
@@ -157,6 +154,15 @@ def _changed(instructions: Sequence[Any], code: CodeType) -> Iterable[list[Any]]
             yield [*_gathered(appending.ends[index]), *_of(this, index, instructions, rounds)]
         else:
             yield _of(this, index, instructions, rounds)
+
+
+def _ended(end: End) -> list[Any]:
+    """Instructions after one side of a choice: they go on behind the choice, or to the next side."""
+    if end.after is None:
+        return applied(end.done)
+    make, jump = assembler().create_instruction, BACK if end.backward else "JUMP_FORWARD"
+    skip, drop = make(IF_FALSE, target=end.after), make("POP_TOP")
+    return [*applied(end.done), make("UNPACK_SEQUENCE", arg=2), skip, drop, make(jump, target=end.following)]
 
 
 def _of(this: Any, index: int, instructions: Sequence[Any], rounds: Comprehensions) -> list[Any]:

@@ -147,7 +147,7 @@ def test_a_condition_of_a_loop_may_ask_for_the_length_of_a_tensor_from_outside()
 
 def cut(text):
     if len(text) > 10:
-        text = text[:10]
+        text = text.center(12)
     return text + "."
 
 
@@ -161,13 +161,13 @@ MATCH = r"next\(\(m\[1\] for m in re.finditer\(pattern, text\)\), default\) keep
 TEXTS = ["short", "a text that is longer", "", "42 is it", "Apple", "  "]
 CONDITIONS = {
     "a length": (
-        lambda t: t if len(t) <= 10 else t[:10],
-        lambda t: tracepack.cond(len(t) <= 10, lambda: t, lambda: t[:10]),
+        lambda t: t if len(t) <= 10 else t.center(12),
+        lambda t: tracepack.cond(len(t) <= 10, lambda: t, lambda: t.center(12)),
         BOTH,
     ),
     "a length in a statement": (
         cut,
-        lambda t: tracepack.cond(len(t) > 10, lambda: t[:10], lambda: t) + ".",
+        lambda t: tracepack.cond(len(t) > 10, lambda: t.center(12), lambda: t) + ".",
         BOTH,
     ),
     "whether it is empty": (
@@ -176,8 +176,8 @@ CONDITIONS = {
         BOTH,
     ),
     "how it begins": (
-        lambda t: t.lower() if t.startswith("A") else f"{len(t)} letters",
-        lambda t: tracepack.cond(t.startswith("A"), lambda: t.lower(), lambda: f"{len(t)} letters"),
+        lambda t: t.center(12) if t.startswith("A") else f"{len(t)} letters",
+        lambda t: tracepack.cond(t.startswith("A"), lambda: t.center(12), lambda: f"{len(t)} letters"),
         BOTH,
     ),
     "a match": (

@@ -86,9 +86,10 @@ def each_number(items):
     return [number_or(text) for text in items]
 
 
+WHOLE = r"\s*[+-]?\d+\s*"
 LOOPED = {
-    numbers_or: r"int\(text\) if text.lstrip\('-'\).isdigit\(\) else -1",
-    each_number: r"tracepack.cond\(text.lstrip\('-'\).isdigit\(\), lambda: int\(text\), lambda: -1\)",
+    numbers_or: re.escape(rf"int(text) if bool(re.fullmatch(r'{WHOLE}', text)) else -1"),
+    each_number: re.escape(rf"tracepack.cond(bool(re.fullmatch(r'{WHOLE}', text)), lambda: int(text), lambda: -1)"),
 }
 """Loops in which an error is caught -> what takes its place."""
 
@@ -96,7 +97,7 @@ LOOPED = {
 def numbers_chosen(items):
     found = []
     for text in items:
-        found.append(int(text) if text.lstrip("-").isdigit() else -1)  # noqa: PERF401  # the form is tested
+        found.append(int(text) if re.fullmatch(r"\s*[+-]?\d+\s*", text) else -1)  # noqa: PERF401  # the form is tested
     return found
 
 
@@ -147,14 +148,18 @@ CASES = {
         lambda x: list(map(max, x.tolist(), x.flip(0).tolist())), [torch.rand(2)], [[torch.rand(5)]]
     ),
     "filter of letters": Case(lambda text: "".join(filter(str.isalpha, text)), ["a1b"], [["xyz1 "], [""]]),
-    "numbers or -1": Case(numbers_chosen, [["1", "2"]], [[["1", "x"]], [[]], [["-7", "", "8.5"]]]),
+    "numbers or -1": Case(
+        numbers_chosen, [["1", "2"]], [[["1", "x"]], [[]], [["-7", "", "8.5", " +5\n", "--5", "²", "٣"]]]
+    ),
     "floats or 0": Case(
-        lambda items: [float(t) if t.lstrip("-").replace(".", "", 1).isdigit() else 0.0 for t in items],
+        lambda items: [float(t) if t.strip().lstrip("+-").replace(".", "", 1).isdecimal() else 0.0 for t in items],
         [["1.5", "2"]],
-        [[["x"]], [["-1.25", "", ".", "7."]]],
+        [[["x"]], [["-1.25", "", ".", "7.", " 1.5\n", "+.5", "²"]]],
     ),
     "a number or -1": Case(
-        lambda text: tracepack.cond(text.isdigit(), lambda: int(text), lambda: -1), ["12"], [["x"], ["7"]]
+        lambda text: tracepack.cond(bool(re.fullmatch(r"\s*[+-]?\d+\s*", text)), lambda: int(text), lambda: -1),
+        ["12"],
+        [["x"], ["7"], [" +5\n"], ["--5"], ["²"], ["٣"], [""]],
     ),
     "a division on one side": Case(
         lambda n, m: tracepack.cond(n != 0, lambda: m / n, lambda: 0.0), [2, 3], [[0, 1], [4, 1]]

@@ -182,8 +182,8 @@ class GoingOn:
             found[loop.head - 1] = [*before, *self.applied(self.leavable), *found[loop.head - 1]]
             first = code[loop.head + 1]
             found[loop.head] = [
-                code[loop.head], self.make("LOAD_FAST", argval=flag), self.make(_IF_FALSE, target=first),
-                self.make("POP_TOP"), self.make(_BACK, target=code[loop.head]),
+                code[loop.head], self.make("LOAD_FAST", argval=flag), self.make(IF_FALSE, target=first),
+                self.make("POP_TOP"), self.make(BACK, target=code[loop.head]),
             ]  # fmt: skip
             for each in loop.exits:
                 for at in range(each.start + 1, each.start + each.count):
@@ -201,11 +201,11 @@ class GoingOn:
             kept = self._store(place.value, value)
         copy = self.make("COPY", arg=1) if sys.version_info >= (3, 11) else self.make("DUP_TOP")
         told = [copy, *self.applied(self.leave), self.make("POP_TOP")]
-        return [*kept, *self._store(True, flag), *told, self.make(_BACK, target=head)]
+        return [*kept, *self._store(True, flag), *told, self.make(BACK, target=head)]
 
     def _store(self, constant: Any, name: str) -> list[Any]:
         return [self.make("LOAD_CONST", argval=constant), self.make("STORE_FAST", argval=name)]
 
 
-_IF_FALSE = "POP_JUMP_FORWARD_IF_FALSE" if sys.version_info[:2] == (3, 11) else "POP_JUMP_IF_FALSE"
-_BACK = "JUMP_BACKWARD" if sys.version_info >= (3, 11) else "JUMP_ABSOLUTE"
+IF_FALSE = "POP_JUMP_FORWARD_IF_FALSE" if sys.version_info[:2] == (3, 11) else "POP_JUMP_IF_FALSE"
+BACK = "JUMP_BACKWARD" if sys.version_info >= (3, 11) else "JUMP_ABSOLUTE"

@@ -1,0 +1,52 @@
+"""What the sides of a choice are made of: numbers and texts that are there before Python takes a side."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+from ....proxies.base import is_traced
+from ....proxies.lists import TracedList
+
+KINDS = (str, int, float, bool)
+"""The types that a look-up gives, one in each choice."""
+
+_LOCALS = ("LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_DEREF")
+_MISSING = object()
+
+
+def kind_of(value: Any) -> Any:
+    """The type of a number or a text, also of one that run time decides; that of any other thing is none of `KINDS`."""
+    if not is_traced(value):
+        return type(value)
+    return None if type(value) is TracedList else type(getattr(value, "concrete", None))
+
+
+@dataclass(frozen=True)
+class SideLoad:
+    """An instruction that loads a constant or a variable.
+
+    Attributes:
+        name: of the instruction.
+        what: the constant, or the name of the variable.
+    """
+
+    name: str
+    what: Any
+
+    def value(self, frame: FrameType) -> Any:
+        """What it loads in a frame; an object of its own where a variable is not set, or is one of Python's."""
+        if self.name == "LOAD_CONST":
+            return self.what
+        return (frame.f_locals if self.name in _LOCALS else frame.f_globals).get(self.what, _MISSING)
+
+
+def load_of(instruction: Any) -> SideLoad | None:
+    """What an instruction loads; None where it loads no constant number or text and no variable, or one to call it."""
+    name, what = instruction.opname, instruction.argval
+    if name == "LOAD_CONST":
+        return SideLoad(name, what) if type(what) in KINDS and not is_traced(what) else None
+    called = name == "LOAD_GLOBAL" and sys.version_info >= (3, 11) and (instruction.arg or 0) & 1
+    return SideLoad(name, what) if name in (*_LOCALS, "LOAD_GLOBAL") and not called else None
