@@ -22,13 +22,13 @@ from ...graph.traverse import leaves
 from .finite_checks import FiniteChecks, plain_name, require_finite
 from .known_ranges import Ends, KnownRanges, Range, is_small, is_within
 from .left_to_torch import LeftToTorch
+from .listed_functions import unlisted
 from .number_checks import (
     LARGEST,
     MOST_SIZE,
     SHIFTS,
     computed_otherwise,
     is_large,
-    is_unlisted,
     is_watched,
     within_float32,
     within_floats,
@@ -247,8 +247,8 @@ class DataChecks(TorchFunctionMode):
 
     def _made(self, func: Any, name: str, args: Sequence[Any], given: Any, found: Any) -> Any:
         self.ranges.note(str(getattr(func, "__name__", "")), name, args, given, found)
-        if is_unlisted(name, found):
-            raise Unfit(f"{name} of integers is not known to be computed as torch does")
+        if reason := unlisted(func, name, found):
+            raise Unfit(reason)
         self.within += self.finite.of(name, args, given, found)
         self.within += self.small.of(name, args, given, found)
         self.within += without_ties(name, args, given, found)

@@ -3,8 +3,8 @@
 ONNX has no operators for some functions, and what stands for them differs at negative zeros, at multiples, or where an
 exponential overflows. An export to ONNX holds the numbers of Python beside float64 in float32, and rounds quotients of
 integers in it; runtimes sum, multiply and raise integers in float64. OpenVINO computes int64 in 32 bits, some functions
-of it in float32, and float64 too, and lets narrow integers saturate. Of integers, an engine gets only functions of a
-list, `_LISTED`; `tests/campaigns/engines` holds them against torch.
+of it in float32, and float64 too, and lets narrow integers saturate. Which functions an engine may get at all is a
+list, in `listed_functions`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _OTHERWISE = {
     **dict.fromkeys(("signbit", "copysign", "atan2", "arctan2"), "it asks for the sign of zeros"),
 }
 _DIVISIONS = ("div", "divide")
-_ROUNDED = ("floor_divide", "floordiv", "rfloordiv", "remainder", "mod", "rmod", *_DIVISIONS)
+_ROUNDED = ("floor_divide", "floordiv", "rfloordiv", "remainder", "fmod", "mod", "rmod", *_DIVISIONS)
 _POWERS = ("pow", "rpow")
 _GROWS_ONCE = ("prod", *_POWERS)
 _IN_FLOAT64 = ("sum", "nansum", "einsum", "trace", "sum_to_size", *_GROWS_ONCE)
@@ -78,9 +78,11 @@ _NARROW = ("int8", "uint8", "int16", "uint16")
 _MOVING = (
     "permute transpose t reshape view flatten unflatten unsqueeze squeeze expand expand_as contiguous clone select "
     "slice narrow index_select cat stack flip to long int float movedim swapaxes getitem __getitem__ repeat detach "
-    "alias _to_copy unbind split chunk zeros ones full type"
+    "alias _to_copy unbind split split_with_sizes chunk zeros ones full type "
+    "diag diagonal diag_embed atleast_1d atleast_2d atleast_3d"
 ).split()
-_LISTED = frozenset((*_GROWING, *_IN_FLOAT64, *SHIFTS, *_CONVERSIONS, *_MOVING, *_KEEPING))
+OF_INTEGERS = frozenset((*_GROWING, *_IN_FLOAT64, *SHIFTS, *_CONVERSIONS, *_MOVING, *_KEEPING))
+"""The functions that may give integers."""
 
 
 def computed_otherwise(name: str, args: Sequence[Any], given: Any) -> str:
@@ -121,13 +123,6 @@ def is_watched(name: str) -> bool:
 def keeps_range(name: str) -> bool:
     """Whether a function gives no number that is further from zero than those that it is given."""
     return name in _KEEPING or (name in _MOVING and name not in _CONVERSIONS)
-
-
-def is_unlisted(name: str, found: Any) -> bool:
-    """Whether a function gives integers and is not on the list of those that runtimes compute as torch does."""
-    return name not in _LISTED and any(
-        isinstance(made, torch.Tensor) and made.dtype in _WIDE for made in pytree.tree_leaves(found)
-    )
 
 
 def is_large(value: Any) -> bool:

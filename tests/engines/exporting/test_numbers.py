@@ -194,3 +194,27 @@ def test_small_numbers_that_a_runtime_has_few_digits_of_stay_with_torch(process,
     for least in (-9.0, -16.0, -18.0, -30.0):
         x = torch.tensor([[least, 0.5, -0.25], [1.0, least / 2, 2.0]])
         torch.testing.assert_close(mod(x), process(x), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("process", [lambda x: x.sort(-1)[1], lambda x: x.argsort(-1, descending=True)])
+def test_equal_numbers_are_sorted_as_torch_does(process) -> None:
+    """Of more than 16 numbers torch does not keep the first of equal ones first; ONNX Runtime does."""
+    mod = engaged(process, torch.rand(3, 20), "onnxruntime")
+    for seed in range(4):
+        x = torch.rand(3, 20, generator=torch.Generator().manual_seed(seed))
+        assert torch.equal(mod(x), process(x))
+        assert torch.equal(mod((x * 3).round()), process((x * 3).round()))
+
+
+@pytest.mark.parametrize("engine", ["onnxruntime", "openvino"])
+@pytest.mark.parametrize("unbiased", [True, False])
+def test_the_deviation_of_equal_numbers_is_that_of_torch(engine, unbiased) -> None:
+    """Runtimes find one by rounding, and a quotient by it is any number."""
+
+    def process(x: torch.Tensor) -> torch.Tensor:
+        return (x - 0.5) / (x.std(-1, unbiased=unbiased, keepdim=True) + 1e-8)
+
+    mod = engaged(process, torch.rand(3, 10), engine)
+    for value in (0.1, -3.7, 1e-6):
+        x = torch.full((3, 10), value)
+        torch.testing.assert_close(mod(x), process(x))
