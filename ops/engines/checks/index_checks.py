@@ -184,8 +184,7 @@ class DataChecks(TorchFunctionMode):
             self._note(_argument(args, given, 0, _NAMES["table"]), _argument(args, given, 1, ("num_classes",)))
         elif name in _INDEXED:
             table, dim, index = self._indexed(func, name, args, given)
-            if dim is not None:
-                self._note(index, table.shape[dim] if table.dim() else 1)
+            self._note(index, table.numel() if dim is None else table.shape[dim] if table.dim() else 1)
         elif name == "binary_cross_entropy":
             for shares in (_argument(args, given, 0, _NAMES["table"]), _argument(args, given, 1, ("target",))):
                 self.within.append(((shares >= 0) & (shares <= 1)).all())

@@ -218,3 +218,12 @@ def test_the_deviation_of_equal_numbers_is_that_of_torch(engine, unbiased) -> No
     for value in (0.1, -3.7, 1e-6):
         x = torch.full((3, 10), value)
         torch.testing.assert_close(mod(x), process(x))
+
+
+def test_an_index_into_a_tensor_as_one_row_is_checked() -> None:
+    rows = torch.rand(3, 4)
+    mod = engaged(lambda index: torch.take_along_dim(rows, index), torch.tensor([0, 5]), "onnxruntime")
+    assert torch.equal(mod(torch.tensor([11, 2])), torch.stack([rows[2, 3], rows[0, 2]]))
+    for index in (-1, 12):
+        with pytest.raises(tracepack.NodeError, match="out of bounds"):
+            mod(torch.tensor([index, 0]))
