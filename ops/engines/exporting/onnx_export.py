@@ -27,6 +27,7 @@ from ..checks.known_ranges import ranges_of
 from ..checks.number_checks import LEFT_OUT, rounds_to_half
 from ..engine import BF16, Declined, Task, cause, described
 from ..size_boxes import BOXES, SizeBoxes
+from .exact_constants import ExactConstants
 from .onnx_weights import MODEL, NUMPY_TYPES, WITHIN
 from .proven_boxes import proven_boxes
 
@@ -132,7 +133,7 @@ def onnx_model(
     sizes = _sizes(program)
     with Silence():
         try:
-            with lowering(), FxPatcher(), CompileFlags(), KeptProcess(), FreeSizes():
+            with lowering(), FxPatcher(), CompileFlags(), KeptProcess(), FreeSizes(), ExactConstants():
                 made = torch.onnx.export(
                     program, dynamo=True, input_names=names, output_names=results, opset_version=OPSET, verbose=False
                 )

@@ -227,3 +227,20 @@ def test_an_index_into_a_tensor_as_one_row_is_checked() -> None:
     for index in (-1, 12):
         with pytest.raises(tracepack.NodeError, match="out of bounds"):
             mod(torch.tensor([index, 0]))
+
+
+@pytest.mark.parametrize("engine", ["onnxruntime", "openvino"])
+def test_small_constants_are_kept(engine) -> None:
+    """onnxscript takes 1e-8 for zero, and 1.000001 for one."""
+
+    def process(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return x + 1e-8, x - 1e-9, 1e-12 + x * 3, (x * 1.000001 - x) * 1e6, x / 1.000001, x / (x.norm() + 1e-8)
+
+    mod = engaged(process, torch.rand(4), engine)
+    for scale in (1.0, 1e-8):
+        x = torch.rand(4) * scale
+        for found, wanted in zip(mod(x), process(x), strict=True):
+            torch.testing.assert_close(
+                found, wanted, rtol=1e-6, atol=0.2 if float(wanted.max()) > 0.5 and scale == 1 else 0
+            )
+    assert mod.engines["op 'op'"] == engine
