@@ -154,6 +154,7 @@ class DataChecks(TorchFunctionMode):
         known: inputs of the region that `index_checks` covers, and the least number of rows.
         in_32_bits: whether integers must fit into 32 bits, too.
         constants: ranges of what the region holds.
+        infinite: whether it holds an infinity.
 
     Attributes:
         within: for each thing to check whether it holds, as tensors.
@@ -161,7 +162,7 @@ class DataChecks(TorchFunctionMode):
 
     def __init__(
         self, known: Sequence[tuple[torch.Tensor, int]], in_32_bits: bool = False,
-        constants: Sequence[Range] = (),
+        constants: Sequence[Range] = (), infinite: bool = False,
     ) -> None:  # fmt: skip
         super().__init__()
         self.known, self.in_32_bits, self.ranges = known, in_32_bits, KnownRanges(constants)
@@ -169,7 +170,7 @@ class DataChecks(TorchFunctionMode):
         self._ranged: list[tuple[torch.Tensor, Ends, Any]] = []  # checks of indices that sizes may decide
         self._counted: list[tuple[torch.Tensor, Ends]] = []  # of integers, too
         self.masks: list[torch.Tensor] = []  # of attention, that are checked
-        self.finite, self.small = FiniteChecks(), SmallNumbers()
+        self.finite, self.small = FiniteChecks(infinite), SmallNumbers()
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         """Notes the indices of a function, and runs it.

@@ -51,8 +51,8 @@ _FLOATING = (
     "mse_loss l1_loss smooth_l1_loss huber_loss kl_div binary_cross_entropy hinge_embedding_loss "
     "margin_ranking_loss triplet_margin_loss poisson_nll_loss gaussian_nll_loss "
     # other
-    "index_put linspace eye hann_window hamming_window blackman_window bartlett_window kaiser_window len data "
-    "set_grad_enabled "
+    "diag diagonal diag_embed index_put linspace eye hann_window hamming_window blackman_window bartlett_window "
+    "kaiser_window len data set_grad_enabled "
 )
 FUNCTIONS = OF_INTEGERS.union(_FLOATING.split())
 """The plain names of the functions."""

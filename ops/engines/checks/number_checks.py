@@ -79,7 +79,7 @@ _MOVING = (
     "permute transpose t reshape view flatten unflatten unsqueeze squeeze expand expand_as contiguous clone select "
     "slice narrow index_select cat stack flip to long int float movedim swapaxes getitem __getitem__ repeat detach "
     "alias _to_copy unbind split split_with_sizes chunk zeros ones full type "
-    "diag diagonal diag_embed atleast_1d atleast_2d atleast_3d"
+    "atleast_1d atleast_2d atleast_3d"
 ).split()
 OF_INTEGERS = frozenset((*_GROWING, *_IN_FLOAT64, *SHIFTS, *_CONVERSIONS, *_MOVING, *_KEEPING))
 """The functions that may give integers."""
@@ -92,6 +92,8 @@ def computed_otherwise(name: str, args: Sequence[Any], given: Any) -> str:
             return "it asks float64 for infinities in float32"
         if not name.endswith("norm") and any(map(_is_rounded, (*args, *given.values()))):
             return "it computes float64 with a number that is no float32"
+    if name == "local_response_norm" and args[0].dtype == torch.float16:
+        return "it rounds squares to 16 bits"
     if name in _ROUNDED and _rounds(name, args, given):
         floating = any((torch.is_tensor(arg) and arg.is_floating_point()) or type(arg) is float for arg in args)
         return "it rounds quotients of floating numbers" if floating else ""
