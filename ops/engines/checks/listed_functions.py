@@ -17,17 +17,17 @@ from .number_checks import OF_INTEGERS
 _FLOATING = (
     # products
     "linear addmm addmv addbmm addr baddbmm mv vdot inner outer ger tensordot kron bilinear linalg_multi_dot "
-    "linalg_vecdot vecdot cross linalg_cross imatmul cosine_similarity pairwise_distance norm linalg_norm "
+    "linalg_vecdot vecdot cross linalg_cross cosine_similarity pairwise_distance norm linalg_norm "
     "linalg_vector_norm linalg_matrix_norm normalize dist block_diag "
     # convolutions and pools
-    "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc convolution unfold im2col "
+    "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d convolution unfold im2col "
     "fold col2im avg_pool1d avg_pool2d avg_pool3d max_pool1d max_pool2d max_pool3d max_pool1d_with_indices "
     "max_pool2d_with_indices max_pool3d_with_indices adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d "
     "adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d lp_pool1d lp_pool2d "
     # norms, attention, recurrent layers
     "batch_norm layer_norm group_norm instance_norm rms_norm local_response_norm native_batch_norm "
     "native_layer_norm native_group_norm weight_norm scaled_dot_product_attention softmax log_softmax softmin "
-    "safe_softmax lstm gru rnn_tanh rnn_relu lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell "
+    "safe_softmax lstm gru lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell "
     # activations
     "relu relu6 leaky_relu prelu rrelu elu celu selu gelu silu mish glu sigmoid hardsigmoid hardswish hardtanh "
     "hardshrink softshrink softsign softplus threshold tanh dropout dropout1d dropout2d dropout3d alpha_dropout "
@@ -51,8 +51,8 @@ _FLOATING = (
     "mse_loss l1_loss smooth_l1_loss huber_loss kl_div binary_cross_entropy hinge_embedding_loss "
     "margin_ranking_loss triplet_margin_loss poisson_nll_loss gaussian_nll_loss "
     # other
-    "diag diagonal diag_embed index_put linspace eye hann_window hamming_window blackman_window bartlett_window "
-    "kaiser_window len data set_grad_enabled "
+    "diag diagonal diag_embed index_put linspace eye hann_window blackman_window "
+    "len data set_grad_enabled "
 )
 FUNCTIONS = OF_INTEGERS.union(_FLOATING.split())
 """The plain names of the functions."""

@@ -21,10 +21,11 @@ import torch
 
 import tracepack
 from tests.campaigns.check import copies
+from tests.campaigns.engines.layers import LAYERS, layer_samples
 from tests.campaigns.engines.numbers import MOST, filled
 from tests.campaigns.journal import ROOT, Journal, Record, found_by
 from tests.campaigns.limit import Overdue, limited
-from tests.campaigns.samples import UNINITIALISED, Entry, Sample, dtypes, entries, samples
+from tests.campaigns.samples import UNINITIALISED, Sample, dtypes, entries, samples
 from tests.campaigns.tally import ERROR, REFUSED, RIGHT, WRONG, Tally
 from tracepack.ops.engines.catalogue import find
 from tracepack.ops.engines.engine import Declined, Task
@@ -51,10 +52,9 @@ def run(share: int | None = None, jobs: int = 2, most: int = SAMPLES, fresh: boo
     """The tally of all operators, or of one part."""
     tally = Tally("Operator database, on engines at other numbers", "operators", full=share is None)
     if share is None:
-        numbers: Sequence[int] = range(len(entries()))
-        records = list(Journal(f"engines-{most}", fresh).complete(numbers, found, jobs))
+        records = list(Journal(f"engines-{most}", fresh).complete(range(len(names())), found, jobs))
     else:
-        records = [record for _, record in found_by(range(share % SHARES, len(entries()), SHARES), found, 1)]
+        records = [record for _, record in found_by(range(share % SHARES, len(names()), SHARES), found, 1)]
     skipped = [record["name"] for record in records if not record["engines"]]
     if skipped:
         tally.notes.append(f"Not counted, since no part of them is for engines: {', '.join(skipped)}.")
@@ -64,6 +64,11 @@ def run(share: int | None = None, jobs: int = 2, most: int = SAMPLES, fresh: boo
         tally.tried += record["tried"]
         tally.seconds += record["seconds"]
     return tally
+
+
+def names() -> list[str]:
+    """What is tried: the entries of the database, and layers that it lacks."""
+    return [*(entry.name for entry in entries()), *LAYERS]
 
 
 def found(number: int) -> Record:
@@ -79,7 +84,7 @@ def found(number: int) -> Record:
         except subprocess.TimeoutExpired:
             lost = f"the process did not end within {MOST_SECONDS:g} s"
         lines = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
-    return _record(entries()[number], lines, lost, _children_seconds() - began)
+    return _record(names()[number], lines, lost, _children_seconds() - began)
 
 
 def _children_seconds() -> float:
@@ -88,7 +93,7 @@ def _children_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _record(entry: Entry, lines: Sequence[Any], lost: str, seconds: float) -> Record:
+def _record(name: str, lines: Sequence[Any], lost: str, seconds: float) -> Record:
     made: dict[str, tuple[str, str, str]] = {}
     begun = [line for line in lines if line["outcome"] == "begun"]
     done = [line for line in lines if line["outcome"] != "begun"]
@@ -100,7 +105,7 @@ def _record(entry: Entry, lines: Sequence[Any], lost: str, seconds: float) -> Re
         before = made.get(line["engine"])
         if before is None or gravity.index(line["outcome"]) > gravity.index(before[0]):
             made[line["engine"]] = (line["outcome"], line["reason"], line["detail"])
-    return {"name": entry.name, "engines": made, "lines": done, "tried": len(done), "seconds": seconds}
+    return {"name": name, "engines": made, "lines": done, "tried": len(done), "seconds": seconds}
 
 
 def work(number: int, file: Path) -> None:
@@ -109,34 +114,41 @@ def work(number: int, file: Path) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     warnings.simplefilter("ignore")
     with file.open("w", buffering=1) as out:
-        for line in _lines(entries()[number]):
+        for line in _lines(number):
             out.write(json.dumps(line) + "\n")
 
 
-def _lines(entry: Entry) -> Iterator[Record]:
+def _lines(number: int) -> Iterator[Record]:
+    name = names()[number]
+    rough = ROUGH.get(name.removesuffix(".unbiased"), "")
+    for sample in _samples(number):
+        found = _region(sample)
+        if found is None:
+            continue
+        region, places = found
+        task = Task(region, [copies([sample.leaves[place] for place in places])], 1)
+        for engine in ENGINES:
+            head = {"engine": engine, "detail": sample.label, "reason": ""}
+            yield {**head, "outcome": "begun"}
+            try:
+                with limited():
+                    yield {**head, **_held(engine, task, sample, places, rough)}
+            except Overdue:
+                yield {**head, "outcome": ERROR, "reason": "no answer in time"}
+
+
+def _samples(number: int) -> Iterator[Sample]:
+    """Some of each dtype."""
+    if number >= len(entries()):
+        yield from layer_samples(names()[number])
+        return
+    entry = entries()[number]
     if entry.name.split(".")[0] in UNINITIALISED:
         return
     for dtype in dtypes(entry):
-        if dtype not in DTYPES:
-            continue
-        usable = [sample for sample in samples(entry, dtype) if sample.leaves and sample.leaves[0].numel()]
-        for sample in usable[:: max(1, -(-len(usable) // SAMPLES))][:SAMPLES]:
-            found = _region(sample)
-            if found is None:
-                continue
-            region, places = found
-            task = Task(region, [copies([sample.leaves[place] for place in places])], 1)
-            for engine in ENGINES:
-                head = {"engine": engine, "detail": sample.label, "reason": ""}
-                yield {**head, "outcome": "begun"}
-                try:
-                    with limited():
-                        yield {
-                            **head,
-                            **_held(engine, task, sample, places, ROUGH.get(entry.name.removesuffix(".unbiased"), "")),
-                        }
-                except Overdue:
-                    yield {**head, "outcome": ERROR, "reason": "no answer in time"}
+        if dtype in DTYPES:
+            usable = [sample for sample in samples(entry, dtype) if sample.leaves and sample.leaves[0].numel()]
+            yield from usable[:: max(1, -(-len(usable) // SAMPLES))][:SAMPLES]
 
 
 def _region(sample: Sample) -> tuple[Region, list[int]] | None:

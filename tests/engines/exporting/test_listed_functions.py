@@ -7,11 +7,13 @@ import torch
 
 import tracepack
 from tests.campaigns.architectures.campaign import listed as emitted
+from tests.campaigns.engines.layers import LAYERS
+from tests.campaigns.samples import entries
 from tracepack.ops.engines.checks.listed_functions import FUNCTIONS, unlisted
 
 # Which architectures use, and engines decline: for a reason of its own, or since no runtime of ONNX has them.
 DECLINED = {
-    "grouped_mm", "is_all_true", "cross_entropy_loss", "embedding_bag", "fft_fftn", "histc", "log_sigmoid",
+    "grouped_mm", "is_all_true", "cross_entropy_loss", "embedding_bag", "fft_fftn", "histc", "log_sigmoid", "rnn_tanh",
 }  # fmt: skip
 
 
@@ -60,3 +62,25 @@ def test_integers_have_a_list_of_their_own() -> None:
     integers = torch.arange(3)
     assert unlisted(torch.sigmoid, "sigmoid", integers.float()) == ""
     assert unlisted(torch.softmax, "softmax", integers).startswith("`softmax` of integers is not on the list")
+
+
+# Functions that the campaign tries under another name, and what only reads, makes or moves tensors.
+FORMS = frozenset(
+    "alias and as_tensor broadcast_to_copy clone_copy copy data detach device floordiv get iand ilshift invert ior "
+    "irshift ixor len lift_fresh lift_fresh_copy lshift mod new_tensor numpy or pos promote_types reshape_alias "
+    "result_type rfloordiv rlshift rrshift rshift set_grad_enabled size stride sym_size tensor to_copy _to_copy "
+    "truediv type unsafe_index unsafe_view xor convolution im2col col2im idiv".split()
+)
+PARTS = ("_with_indices", "upsample_", "reflection_", "replication_")
+
+
+def test_the_campaign_tries_what_is_listed() -> None:
+    tried = {*LAYERS, "upsample_bicubic", "upsample_trilinear", "upsample_linear"}
+    for entry in entries():
+        tried |= {part.strip("_") for part in entry.name.split(".")} | {"_".join(entry.name.split(".")[:2])}
+        tried |= {alias.name.replace(".", "_").strip("_") for alias in entry.info.aliases}
+    left = {
+        name for name in FUNCTIONS - FORMS - tried
+        if not any(part in name for part in PARTS) and not (name[0] in "ir" and name[1:] in tried)
+    }  # fmt: skip
+    assert left == set()
