@@ -17,7 +17,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from ...graph.graph import Graph, Node, Operator
-from ...graph.traverse import constants, every_node, leaves
+from ...graph.traverse import constants, every_node, leaves, uses
 from ...graph.types import TensorType
 
 LARGEST = 2**24  # that OpenVINO computes exactly: some functions of integers it computes in float32
@@ -73,6 +73,7 @@ SHIFTS = (
 )  # fmt: skip
 """OpenVINO shifts negative integers as if they had no sign."""
 _CONVERSIONS = ("to", "long", "int", "short", "char", "byte", "type", "_to_copy", "to_copy", "type_as")
+_WHOLE = frozenset(("floor", "ceil", "round", "trunc", "fix", "frac"))
 _WIDE = (torch.int32, torch.int64)
 _NARROW = ("int8", "uint8", "int16", "uint16")
 _MOVING = (
@@ -213,7 +214,20 @@ def refused_in_32_bits(graph: Graph) -> str:
     for node in every_node(graph):
         if any(_dtype(value) in _NARROW for value in _made([node])) and not _moves(node):
             return "it computes narrow integers, which saturate"
+        if _rounds_computed(node, graph):
+            return "it rounds computed numbers, and quotients are products with a rounded reciprocal there"
     return ""
+
+
+def _rounds_computed(node: Node, graph: Graph) -> bool:
+    """Whether a node makes whole numbers of floating ones that the region computed."""
+    given = {id(value) for value in graph.inputs}
+    computed = any(_dtype(leaf) == "float32" and id(leaf) not in given for leaf in uses(node))
+    if not (computed and isinstance(node.target, Operator)):
+        return False
+    names = {part.strip("_") for part in str(node.target.name).split(".")}
+    integers = any(_dtype(value) in ("int32", "int64") for value in _made([node]))
+    return bool(names & _WHOLE) or (integers and bool(names & {each.strip("_") for each in _CONVERSIONS}))
 
 
 LEFT_OUT = "it rounds numbers to 16 bits, which runtimes leave out"

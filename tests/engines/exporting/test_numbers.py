@@ -38,6 +38,8 @@ def test_openvino_gives_integers_of_64_bits(process, values) -> None:
         (lambda x: x == 10**12, torch.tensor([1, 2])),
         (lambda x: x << 4, torch.tensor([1, 2])),
         (lambda x: x >> 2, torch.tensor([1, 2])),
+        (lambda x: torch.floor(x / 0.1), torch.tensor([1.25, 2.0])),
+        (lambda x: (x / 0.1).long(), torch.tensor([1.25, 2.0])),
     ],
 )
 def test_openvino_declines_what_it_computes_in_fewer_bits(process, example) -> None:
