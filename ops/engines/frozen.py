@@ -18,7 +18,7 @@ from ..graph.program import Artefact
 from ..lowering.patches.lock import lowering
 from ..lowering.patches.silence import Silence
 from ..runtime.interrupts.unheard import Unheard
-from .checks.finite_checks import NanChecks, floating_inputs
+from .checks.finite_checks import NanChecks, floating_inputs, holds_infinity
 from .checks.index_checks import all_within, checked, index_checks
 from .engine import BF16, Declined, Engine, Task, cause, described, file_of
 from .region import Region
@@ -43,11 +43,13 @@ class Frozen(Engine):
         """
         from .exporting.onnx_export import Exporting
 
+        infinite = holds_infinity(task.region.graph)
+
         class NanChecking(Exporting):
             """A region that also gives whether it made a NaN, where it may."""
 
             def forward(self, *values: torch.Tensor) -> Any:
-                with NanChecks() as checks:
+                with NanChecks(infinite) as checks:
                     found = super().forward(*values)
                 within = checks.all_hold()
                 return found if within is None else (*found, within)

@@ -68,8 +68,9 @@ class OpenVino(Engine):
             compiled = core.compile_model(model, "CPU", settings)
         except Exception as error:
             raise Declined(f"OpenVINO cannot load the model: {_cause(error)}") from error
-        given = [port.get_any_name() for port in compiled.inputs]
         names = [f"x{index}" for index in range(len(region.graph.inputs))]
+        # An input has the names of all that is the same tensor, as what a reshape to its own shape makes.
+        given = [next(iter({*names} & port.get_names()), port.get_any_name()) for port in compiled.inputs]
         more = len(compiled.outputs) - len(region.graph.output)
         if not set(given) <= set(names) or more not in (0, 1):
             raise Declined(f"the model has the inputs {given} and {len(compiled.outputs)} outputs")

@@ -19,6 +19,7 @@ from numpy import vdot
 from torch.overrides import TorchFunctionMode
 
 from ...graph.graph import Graph
+from ...graph.traverse import constants
 from ...graph.types import TensorType
 from .left_to_torch import LeftToTorch
 from .number_checks import keeps_range
@@ -32,7 +33,12 @@ _LIMITED = (
 _EXPONENTIAL = ("exp", "exp2")
 _POWERS = ("pow", "rpow", "float_power", "ipow")
 _NORMALISING = ("softmax", "log_softmax", "softmin")
-_EXTREMES = ("max", "amax", "min", "amin", "aminmax", "logsumexp")  # of infinities some begin at the largest number
+_MISTAKEN = (
+    "max", "amax", "min", "amin", "aminmax", "logsumexp", "max_pool1d", "max_pool2d", "max_pool3d",
+    "max_pool1d_with_indices", "max_pool2d_with_indices", "max_pool3d_with_indices", "adaptive_max_pool1d",
+    "adaptive_max_pool2d", "adaptive_max_pool3d", "diag", "diagonal", "trace",
+)  # fmt: skip
+"""Of infinities some begin at the largest number, and some choose by a product with zero."""
 
 
 def floating_inputs(graph: Graph) -> list[int]:
@@ -42,6 +48,12 @@ def floating_inputs(graph: Graph) -> list[int]:
         index for index, kind in enumerate(kinds)
         if isinstance(kind, TensorType) and getattr(torch, kind.dtype).is_floating_point
     ]  # fmt: skip
+
+
+def holds_infinity(graph: Graph) -> bool:
+    """Whether a constant of a region does, as a mask that is added to scores."""
+    tensors = [constant.tensor for constant in constants(graph)]
+    return any(bool(each.isinf().any()) for each in tensors if each.is_floating_point())
 
 
 def require_finite(value: torch.Tensor) -> None:
@@ -71,18 +83,18 @@ _SAID = "an input holds a NaN or an infinity"
 class FiniteChecks:
     """Finds, while a region runs to be exported, which functions may make a NaN of numbers.
 
-    Attributes:
+    Args:
         infinite: whether an infinity may be there, of which a normalisation may make one.
     """
 
-    def __init__(self) -> None:
-        self.infinite = False
+    def __init__(self, infinite: bool) -> None:
+        self.infinite = infinite
 
     def of(self, name: str, args: Sequence[Any], given: Any, found: Any) -> Iterator[torch.Tensor]:
         """Whether what a function made is no NaN, as tensors."""
         values = (*args, *given.values())
         self.infinite |= any(type(value) is float and math.isinf(value) for value in values)
-        self.infinite |= name.startswith("log") and name in _LIMITED
+        self.infinite |= name in (*_LOGARITHMS, "atanh", "arctanh") or _is_power(name, args, given)
         check = self._check(name, args, given)
         for made in found if isinstance(found, tuple) else (found,):
             if not (isinstance(made, torch.Tensor) and made.is_floating_point()):
@@ -95,27 +107,27 @@ class FiniteChecks:
     def _check(self, name: str, args: Sequence[Any], given: Any) -> Callable[[torch.Tensor], torch.Tensor] | None:
         """What says whether a function made no NaN; None where it makes none."""
         divides = name in _DIVIDING and not _divides_by_number(name, args, given)
-        extreme = self.infinite and name.removeprefix("special_") in _EXTREMES
-        if divides or extreme or name.removeprefix("special_") in (*_EXPONENTIAL, *_LOGARITHMS):
+        mistaken = self.infinite and name.removeprefix("special_") in _MISTAKEN
+        if divides or mistaken or name.removeprefix("special_") in (*_EXPONENTIAL, *_LOGARITHMS):
             return _are_finite
-        powers = name in _POWERS and not _is_whole((*args, *given.values()))
-        return _are_numbers if powers or name in _LIMITED or self._normalises(name) else None
-
-    def _normalises(self, name: str) -> bool:
-        return self.infinite and name in _NORMALISING
+        normalises = self.infinite and name in _NORMALISING
+        return _are_numbers if _is_power(name, args, given) or name in _LIMITED or normalises else None
 
 
 class NanChecks(TorchFunctionMode):
     """Finds, while a region runs to be exported, whether it makes a NaN, and nothing else.
 
+    Args:
+        infinite: whether the region holds an infinity.
+
     Attributes:
         within: for each function that may make one whether it did not, as tensors.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, infinite: bool) -> None:
         super().__init__()
         self.within: list[torch.Tensor] = []
-        self.finite = FiniteChecks()
+        self.finite = FiniteChecks(infinite)
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         """Runs a function, and checks what it made."""
@@ -162,6 +174,8 @@ def _divides_by_number(name: str, args: Sequence[Any], given: Any) -> bool:
     return name in ("div", "divide", "true_divide", "truediv") and type(divisor) in (int, float) and divisor != 0
 
 
-def _is_whole(values: Sequence[Any]) -> bool:
-    """Whether an exponent is a whole number that is positive."""
-    return any(type(value) in (int, float) and value >= 0 and float(value).is_integer() for value in values[1:])
+def _is_power(name: str, args: Sequence[Any], given: Any) -> bool:
+    """Whether a function raises numbers to an exponent that is not positive and whole."""
+    values = (*args, *given.values())[1:]
+    whole = any(type(value) in (int, float) and value >= 0 and float(value).is_integer() for value in values)
+    return name in _POWERS and not whole

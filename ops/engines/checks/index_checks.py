@@ -22,13 +22,13 @@ from ...graph.traverse import leaves
 from .finite_checks import FiniteChecks, plain_name, require_finite
 from .known_ranges import Ends, KnownRanges, Range, is_small, is_within
 from .left_to_torch import LeftToTorch
+from .listed_functions import unlisted
 from .number_checks import (
     LARGEST,
     MOST_SIZE,
     SHIFTS,
     computed_otherwise,
     is_large,
-    is_unlisted,
     is_watched,
     within_float32,
     within_floats,
@@ -154,6 +154,7 @@ class DataChecks(TorchFunctionMode):
         known: inputs of the region that `index_checks` covers, and the least number of rows.
         in_32_bits: whether integers must fit into 32 bits, too.
         constants: ranges of what the region holds.
+        infinite: whether it holds an infinity.
 
     Attributes:
         within: for each thing to check whether it holds, as tensors.
@@ -161,7 +162,7 @@ class DataChecks(TorchFunctionMode):
 
     def __init__(
         self, known: Sequence[tuple[torch.Tensor, int]], in_32_bits: bool = False,
-        constants: Sequence[Range] = (),
+        constants: Sequence[Range] = (), infinite: bool = False,
     ) -> None:  # fmt: skip
         super().__init__()
         self.known, self.in_32_bits, self.ranges = known, in_32_bits, KnownRanges(constants)
@@ -169,7 +170,7 @@ class DataChecks(TorchFunctionMode):
         self._ranged: list[tuple[torch.Tensor, Ends, Any]] = []  # checks of indices that sizes may decide
         self._counted: list[tuple[torch.Tensor, Ends]] = []  # of integers, too
         self.masks: list[torch.Tensor] = []  # of attention, that are checked
-        self.finite, self.small = FiniteChecks(), SmallNumbers()
+        self.finite, self.small = FiniteChecks(infinite), SmallNumbers()
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         """Notes the indices of a function, and runs it.
@@ -184,8 +185,7 @@ class DataChecks(TorchFunctionMode):
             self._note(_argument(args, given, 0, _NAMES["table"]), _argument(args, given, 1, ("num_classes",)))
         elif name in _INDEXED:
             table, dim, index = self._indexed(func, name, args, given)
-            if dim is not None:
-                self._note(index, table.shape[dim] if table.dim() else 1)
+            self._note(index, table.numel() if dim is None else table.shape[dim] if table.dim() else 1)
         elif name == "binary_cross_entropy":
             for shares in (_argument(args, given, 0, _NAMES["table"]), _argument(args, given, 1, ("target",))):
                 self.within.append(((shares >= 0) & (shares <= 1)).all())
@@ -247,8 +247,8 @@ class DataChecks(TorchFunctionMode):
 
     def _made(self, func: Any, name: str, args: Sequence[Any], given: Any, found: Any) -> Any:
         self.ranges.note(str(getattr(func, "__name__", "")), name, args, given, found)
-        if is_unlisted(name, found):
-            raise Unfit(f"{name} of integers is not known to be computed as torch does")
+        if reason := unlisted(func, name, found):
+            raise Unfit(reason)
         self.within += self.finite.of(name, args, given, found)
         self.within += self.small.of(name, args, given, found)
         self.within += without_ties(name, args, given, found)

@@ -3,8 +3,8 @@
 ONNX has no operators for some functions, and what stands for them differs at negative zeros, at multiples, or where an
 exponential overflows. An export to ONNX holds the numbers of Python beside float64 in float32, and rounds quotients of
 integers in it; runtimes sum, multiply and raise integers in float64. OpenVINO computes int64 in 32 bits, some functions
-of it in float32, and float64 too, and lets narrow integers saturate. Of integers, an engine gets only functions of a
-list, `_LISTED`; `tests/campaigns/engines` holds them against torch.
+of it in float32, and float64 too, and lets narrow integers saturate. Which functions an engine may get at all is a
+list, in `listed_functions`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from ...graph.graph import Graph, Node, Operator
-from ...graph.traverse import constants, every_node, leaves
+from ...graph.traverse import constants, every_node, leaves, uses
 from ...graph.types import TensorType
 
 LARGEST = 2**24  # that OpenVINO computes exactly: some functions of integers it computes in float32
@@ -39,7 +39,7 @@ _OTHERWISE = {
     **dict.fromkeys(("signbit", "copysign", "atan2", "arctan2"), "it asks for the sign of zeros"),
 }
 _DIVISIONS = ("div", "divide")
-_ROUNDED = ("floor_divide", "floordiv", "rfloordiv", "remainder", "mod", "rmod", *_DIVISIONS)
+_ROUNDED = ("floor_divide", "floordiv", "rfloordiv", "remainder", "fmod", "mod", "rmod", *_DIVISIONS)
 _POWERS = ("pow", "rpow")
 _GROWS_ONCE = ("prod", *_POWERS)
 _IN_FLOAT64 = ("sum", "nansum", "einsum", "trace", "sum_to_size", *_GROWS_ONCE)
@@ -73,14 +73,17 @@ SHIFTS = (
 )  # fmt: skip
 """OpenVINO shifts negative integers as if they had no sign."""
 _CONVERSIONS = ("to", "long", "int", "short", "char", "byte", "type", "_to_copy", "to_copy", "type_as")
+_WHOLE = frozenset(("floor", "ceil", "round", "trunc", "fix", "frac"))
 _WIDE = (torch.int32, torch.int64)
 _NARROW = ("int8", "uint8", "int16", "uint16")
 _MOVING = (
     "permute transpose t reshape view flatten unflatten unsqueeze squeeze expand expand_as contiguous clone select "
     "slice narrow index_select cat stack flip to long int float movedim swapaxes getitem __getitem__ repeat detach "
-    "alias _to_copy unbind split chunk zeros ones full type"
+    "alias _to_copy unbind split split_with_sizes chunk zeros ones full type "
+    "atleast_1d atleast_2d atleast_3d"
 ).split()
-_LISTED = frozenset((*_GROWING, *_IN_FLOAT64, *SHIFTS, *_CONVERSIONS, *_MOVING, *_KEEPING))
+OF_INTEGERS = frozenset((*_GROWING, *_IN_FLOAT64, *SHIFTS, *_CONVERSIONS, *_MOVING, *_KEEPING))
+"""The functions that may give integers."""
 
 
 def computed_otherwise(name: str, args: Sequence[Any], given: Any) -> str:
@@ -90,6 +93,8 @@ def computed_otherwise(name: str, args: Sequence[Any], given: Any) -> str:
             return "it asks float64 for infinities in float32"
         if not name.endswith("norm") and any(map(_is_rounded, (*args, *given.values()))):
             return "it computes float64 with a number that is no float32"
+    if name == "local_response_norm" and args[0].dtype == torch.float16:
+        return "it rounds squares to 16 bits"
     if name in _ROUNDED and _rounds(name, args, given):
         floating = any((torch.is_tensor(arg) and arg.is_floating_point()) or type(arg) is float for arg in args)
         return "it rounds quotients of floating numbers" if floating else ""
@@ -121,13 +126,6 @@ def is_watched(name: str) -> bool:
 def keeps_range(name: str) -> bool:
     """Whether a function gives no number that is further from zero than those that it is given."""
     return name in _KEEPING or (name in _MOVING and name not in _CONVERSIONS)
-
-
-def is_unlisted(name: str, found: Any) -> bool:
-    """Whether a function gives integers and is not on the list of those that runtimes compute as torch does."""
-    return name not in _LISTED and any(
-        isinstance(made, torch.Tensor) and made.dtype in _WIDE for made in pytree.tree_leaves(found)
-    )
 
 
 def is_large(value: Any) -> bool:
@@ -216,7 +214,20 @@ def refused_in_32_bits(graph: Graph) -> str:
     for node in every_node(graph):
         if any(_dtype(value) in _NARROW for value in _made([node])) and not _moves(node):
             return "it computes narrow integers, which saturate"
+        if _rounds_computed(node, graph):
+            return "it rounds computed numbers, and quotients are products with a rounded reciprocal there"
     return ""
+
+
+def _rounds_computed(node: Node, graph: Graph) -> bool:
+    """Whether a node makes whole numbers of floating ones that the region computed."""
+    given = {id(value) for value in graph.inputs}
+    computed = any(_dtype(leaf) == "float32" and id(leaf) not in given for leaf in uses(node))
+    if not (computed and isinstance(node.target, Operator)):
+        return False
+    names = {part.strip("_") for part in str(node.target.name).split(".")}
+    integers = any(_dtype(value) in ("int32", "int64") for value in _made([node]))
+    return bool(names & _WHOLE) or (integers and bool(names & {each.strip("_") for each in _CONVERSIONS}))
 
 
 LEFT_OUT = "it rounds numbers to 16 bits, which runtimes leave out"

@@ -22,11 +22,13 @@ from ...lowering.patches.fx_patcher import FxPatcher
 from ...lowering.patches.lock import KeptProcess, lowering
 from ...lowering.patches.shape_functions import FreeSizes
 from ...lowering.patches.silence import Silence
+from ..checks.finite_checks import holds_infinity
 from ..checks.index_checks import DataChecks, Unfit, index_checks
 from ..checks.known_ranges import ranges_of
 from ..checks.number_checks import LEFT_OUT, rounds_to_half
 from ..engine import BF16, Declined, Task, cause, described
 from ..size_boxes import BOXES, SizeBoxes
+from .exact_constants import ExactConstants
 from .onnx_weights import MODEL, NUMPY_TYPES, WITHIN
 from .proven_boxes import proven_boxes
 
@@ -83,7 +85,8 @@ class Checking(Exporting):
     def __init__(self, task: Task, in_32_bits: bool = False) -> None:
         super().__init__(task)
         held = ranges_of(constant.tensor for constant in constants(task.region.graph))
-        self.__dict__ |= {"inputs": index_checks(task.region.graph), "in_32_bits": in_32_bits, "held": held}
+        infinite = holds_infinity(task.region.graph)
+        self.__dict__ |= {"inputs": index_checks(task.region.graph), "held": (in_32_bits, held, infinite)}
 
     def forward(self, *values: torch.Tensor) -> Any:
         """Runs the region.
@@ -92,7 +95,7 @@ class Checking(Exporting):
             Unfit: torch alone is to run it.
         """
         known = [(values[number], rows) for number, rows in self.__dict__["inputs"]]
-        with DataChecks(known, self.__dict__["in_32_bits"], self.__dict__["held"]) as checks:
+        with DataChecks(known, *self.__dict__["held"]) as checks:
             found = super().forward(*values)
         within = checks.all_hold()
         return found if within is None else (*found, within)
@@ -132,7 +135,7 @@ def onnx_model(
     sizes = _sizes(program)
     with Silence():
         try:
-            with lowering(), FxPatcher(), CompileFlags(), KeptProcess(), FreeSizes():
+            with lowering(), FxPatcher(), CompileFlags(), KeptProcess(), FreeSizes(), ExactConstants():
                 made = torch.onnx.export(
                     program, dynamo=True, input_names=names, output_names=results, opset_version=OPSET, verbose=False
                 )

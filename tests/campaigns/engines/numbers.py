@@ -22,11 +22,14 @@ def fills(dtype: torch.dtype) -> dict[str, Fill]:
             "least": _of([bounds.min]), "most": _of([bounds.max]), "zero": _of([0]), "one": _of([1]),
             "edges": _of([*edges, bounds.min, bounds.max]), "middling": _of(range(max(-120, bounds.min), 120)),
         }  # fmt: skip
+    wide = dtype.itemsize > 2
     return {
         "zero": _of([0.0, -0.0]), "one": _of([1.0]), "halves": _of([n / 2 for n in range(-9, 10)]),
-        "drawn": _drawn(1.0), "hundred": _drawn(100.0), "large": _drawn(1e15 if dtype.itemsize > 2 else 1e3),
-        "tiny": _drawn(1e-15 if dtype.itemsize > 2 else 1e-4), "infinite": _of([float("inf"), -float("inf"), 1.0, -2.5]),
+        "drawn": _drawn(1.0), "hundred": _drawn(100.0), "large": _drawn(1e15 if wide else 1e3),
+        "tiny": _drawn(1e-15 if wide else 1e-4), "infinite": _of([float("inf"), -float("inf"), 1.0, -2.5]),
         "tenths": _of([n / 10 for n in range(-20, 21)]), "ties": _of([1.5, -1.5]),
+        "missing": _of([float("nan"), 0.5, -2.0]), "whole": _of(range(-300, 300)), "equal": _same,
+        "shares": _of([n / 16 for n in range(17)]), "negative": _of([-0.0, -1e-3, -2.0, -7.5]),
     }  # fmt: skip
 
 
@@ -48,7 +51,7 @@ def filled(leaves: Sequence[torch.Tensor], number: int, generator: torch.Generat
     return "/".join(names), found
 
 
-MOST = 10
+MOST = 15
 """The largest number of ways of one dtype."""
 
 
@@ -65,3 +68,7 @@ def _drawn(scale: float) -> Fill:
         return (torch.randn(leaf.shape, generator=generator, dtype=torch.float64) * scale).to(leaf.dtype)
 
     return fill
+
+
+def _same(leaf: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    return torch.randn((), generator=generator).to(leaf.dtype).expand(leaf.shape).clone()

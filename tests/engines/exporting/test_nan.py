@@ -149,3 +149,31 @@ def test_a_search_times_the_examples_that_an_engine_answers(
     report = mod.optimize([{"x": torch.full((2, 3), row)} for row in rows], engines=["onnxruntime"], threads=1)
     assert report.engines == chosen
     assert chosen or "it leaves the examples to the flat function" in str(report)
+
+
+BELOW = 5.0
+
+
+@pytest.mark.parametrize("engine", ["onnxruntime", "openvino"])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.masked_fill(x > BELOW, -inf).diagonal() * 2,
+        lambda x: x.masked_fill(x > BELOW, -inf).trace() * 2,
+        lambda x: torch.nn.functional.max_pool2d(x.masked_fill(x > BELOW, -inf)[None, None], 2) * 2,
+        lambda x: torch.nn.functional.max_pool2d(x.masked_fill(x > BELOW, -inf)[None, None], 2, padding=1) * 2,
+        lambda x: (x + torch.where(x > BELOW, torch.tensor(-inf), torch.tensor(0.0))).amax(-1),
+        lambda x: torch.atanh((x / 7).clamp(max=1.0)).clamp(min=0).amin(-1),
+    ],
+)
+def test_infinities_that_a_function_chooses_among_are_those_of_torch(function, engine: str) -> None:
+    """Other runtimes take a diagonal by way of a product with zeros, and begin a maximum at the largest number."""
+    pytest.importorskip(engine, reason=f"the extra of {engine} is not installed")
+    pytest.importorskip("onnxscript", reason="the extra 'onnx' is not installed")
+    op = tracepack.script(function, name="op", engine=engine, contiguous=True)
+    mod = tracepack.trace(lambda x: op(x), torch.rand(4, 4))
+    rows = torch.arange(16.0).reshape(4, 4) / 4
+    for x in (rows, rows.flip(0), rows * 3, rows * 20 + 6):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            torch.testing.assert_close(mod(x), function(x), rtol=1e-5, atol=1e-6)

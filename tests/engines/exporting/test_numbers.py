@@ -38,6 +38,8 @@ def test_openvino_gives_integers_of_64_bits(process, values) -> None:
         (lambda x: x == 10**12, torch.tensor([1, 2])),
         (lambda x: x << 4, torch.tensor([1, 2])),
         (lambda x: x >> 2, torch.tensor([1, 2])),
+        (lambda x: torch.floor(x / 0.1), torch.tensor([1.25, 2.0])),
+        (lambda x: (x / 0.1).long(), torch.tensor([1.25, 2.0])),
     ],
 )
 def test_openvino_declines_what_it_computes_in_fewer_bits(process, example) -> None:
@@ -194,3 +196,53 @@ def test_small_numbers_that_a_runtime_has_few_digits_of_stay_with_torch(process,
     for least in (-9.0, -16.0, -18.0, -30.0):
         x = torch.tensor([[least, 0.5, -0.25], [1.0, least / 2, 2.0]])
         torch.testing.assert_close(mod(x), process(x), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("process", [lambda x: x.sort(-1)[1], lambda x: x.argsort(-1, descending=True)])
+def test_equal_numbers_are_sorted_as_torch_does(process) -> None:
+    """Of more than 16 numbers torch does not keep the first of equal ones first; ONNX Runtime does."""
+    mod = engaged(process, torch.rand(3, 20), "onnxruntime")
+    for seed in range(4):
+        x = torch.rand(3, 20, generator=torch.Generator().manual_seed(seed))
+        assert torch.equal(mod(x), process(x))
+        assert torch.equal(mod((x * 3).round()), process((x * 3).round()))
+
+
+@pytest.mark.parametrize("engine", ["onnxruntime", "openvino"])
+@pytest.mark.parametrize("unbiased", [True, False])
+def test_the_deviation_of_equal_numbers_is_that_of_torch(engine, unbiased) -> None:
+    """Runtimes find one by rounding, and a quotient by it is any number."""
+
+    def process(x: torch.Tensor) -> torch.Tensor:
+        return (x - 0.5) / (x.std(-1, unbiased=unbiased, keepdim=True) + 1e-8)
+
+    mod = engaged(process, torch.rand(3, 10), engine)
+    for value in (0.1, -3.7, 1e-6):
+        x = torch.full((3, 10), value)
+        torch.testing.assert_close(mod(x), process(x))
+
+
+def test_an_index_into_a_tensor_as_one_row_is_checked() -> None:
+    rows = torch.rand(3, 4)
+    mod = engaged(lambda index: torch.take_along_dim(rows, index), torch.tensor([0, 5]), "onnxruntime")
+    assert torch.equal(mod(torch.tensor([11, 2])), torch.stack([rows[2, 3], rows[0, 2]]))
+    for index in (-1, 12):
+        with pytest.raises(tracepack.NodeError, match="out of bounds"):
+            mod(torch.tensor([index, 0]))
+
+
+@pytest.mark.parametrize("engine", ["onnxruntime", "openvino"])
+def test_small_constants_are_kept(engine) -> None:
+    """onnxscript takes 1e-8 for zero, and 1.000001 for one."""
+
+    def process(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return x + 1e-8, x - 1e-9, 1e-12 + x * 3, (x * 1.000001 - x) * 1e6, x / 1.000001, x / (x.norm() + 1e-8)
+
+    mod = engaged(process, torch.rand(4), engine)
+    for scale in (1.0, 1e-8):
+        x = torch.rand(4) * scale
+        for found, wanted in zip(mod(x), process(x), strict=True):
+            torch.testing.assert_close(
+                found, wanted, rtol=1e-6, atol=0.2 if float(wanted.max()) > 0.5 and scale == 1 else 0
+            )
+    assert mod.engines["op 'op'"] == engine
