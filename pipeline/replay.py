@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
-from itertools import combinations
 from typing import Any
 
 import torch
@@ -28,7 +27,7 @@ from .examples import Examples
 from .patches.library.moments import Elsewhere, other_answer
 from .patches.print import muted
 from .pipeline import Pipeline
-from .recheck.answers import difference, shares_otherwise
+from .recheck.answers import by_chance, difference, shares_otherwise
 from .recheck.containers import has_dict, ordered, plain
 from .recheck.glimpses import brief, itself, outline, parameter, shapes
 from .recheck.key_order import has_order, key_orders, turned
@@ -257,9 +256,7 @@ class Replay:
             return None
         self.pipeline.reset()
         self.exact = False  # a lowered model may sum in another order
-        others = next(
-            self._trials(), self.examples.leaves
-        )  # what a hook left of the example would be right for the example
+        others = next(self._trials(), self.examples.leaves)  # what a hook left of the example would be right for it
         with self._aside(), plainly():
             for leaves in (self.examples.leaves, self.examples.leaves, others):
                 before = self._state()
@@ -312,14 +309,9 @@ class Replay:
         return True, found
 
     def _is_chancy(self, wanted: Any, got: Any, leaves: Sequence[Any], alike: Callable[[Any], list[Any]]) -> bool:
-        """Whether the function itself gives another result for the same inputs, at times.
-
-        One that never gives the same twice keeps state out of sight, except where only the order of a sum changes.
-        """
-        rounded = not difference(wanted, got, values=self.values)
+        """Whether the function itself gives another result for the same inputs, at times."""
         results = [wanted, *(self._plain(alike(leaves)) for _ in range(TRIES))]
-        differing = [bool(self._difference(a, b)) for a, b in combinations(results, 2)]
-        return any(differing) and (rounded or not all(differing))
+        return by_chance(results, self._difference, rounded=not difference(wanted, got, values=self.values))
 
     def _runs(self, leaves: Sequence[Any], alike: Callable[[Sequence[Any]], list[Any]]) -> bool:
         with suppress(Exception):

@@ -44,7 +44,7 @@ from .proxies.branches import BRANCH
 from .proxies.sets import UNORDERED
 from .recheck.diff import Difference, difference
 from .recheck.key_order import with_marks
-from .recheck.mismatch import Mismatch
+from .recheck.mismatch import NO_INPUT, Mismatch
 from .recheck.op_state import refuse_gaps, refuse_reads
 from .recheck.prune import prune
 from .recheck.reach.asked_settings import asked_unseen
@@ -307,8 +307,7 @@ class _Tracing:
             if found is None
             else f"a second recording on other data differs: {found.what}; the function keeps state{kept}",
             where=str(line or first_line(self.user) or ""),
-            fix="It depends on something that is not an input: a counter, a cache, random numbers or the time. "
-            "Pass that as an argument.",
+            fix=NO_INPUT,
         )
 
     def again(self, leaves: Sequence[Any], first: Recording) -> Difference | None:

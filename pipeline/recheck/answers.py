@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,15 @@ def difference(wanted: Any, got: Any, *, values: bool = True, exact: bool = Fals
     if not values or _is_same(wanted, got, exact):
         return ""
     return f"{got!r:.60} instead of {wanted!r:.60}"
+
+
+def by_chance(results: Sequence[Any], differ: Callable[[Any, Any], Any], *, rounded: bool) -> bool:
+    """Whether a function gave other results for the same inputs at times.
+
+    One that never gives the same twice keeps state out of sight, except where only the order of a sum changes.
+    """
+    differing = [bool(differ(a, b)) for a, b in combinations(results, 2)]
+    return any(differing) and (rounded or not all(differing))
 
 
 def shares_otherwise(wanted: Any, got: Any) -> str:

@@ -15,6 +15,12 @@ from .reach.places import Location
 DIFFERS = "a second recording on other data differs"
 """How the error begins that says that two recordings are different programs."""
 
+NO_INPUT = (
+    "It depends on something that is not an input: a counter, a cache, random numbers or the time. "
+    "Pass that as an argument."
+)
+"""What to do about a function that keeps state."""
+
 
 @dataclass(frozen=True)
 class Mismatch:
