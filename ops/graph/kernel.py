@@ -26,6 +26,9 @@ class Kernel(ABC):
     varying: ClassVar[bool] = False
     """Whether the shapes of its results depend on more than the shapes of its arguments."""
 
+    lists_vary: ClassVar[bool] = False
+    """Whether the lengths of lists in its results do."""
+
     on_host: ClassVar[bool] = False
     """Whether its inputs are no tensors, but text for example, so that its op always runs on the CPU."""
 

@@ -34,6 +34,7 @@ class TorchScriptKernel(Kernel):
     own_check: ClassVar[bool] = True
     strided: ClassVar[bool] = True
     runs_code: ClassVar[bool] = True
+    lists_vary: ClassVar[bool] = True
 
     def __init__(
         self, data: bytes, name: str, reason: str, changes: Sequence[str] = (), contiguous: bool | None = None,

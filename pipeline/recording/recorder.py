@@ -135,8 +135,7 @@ class Recorder(TorchFunctionMode):
             self.values.open_captured(args)
             varies, decided, here = data_decides(name, args, kwargs, inputs, self.values.varying)
         loose = gives_any_rank(target) or any(id(leaf) in self.values.loose for leaf in inputs)
-        effects = Effects(line)
-        before = versions((args, kwargs))
+        effects, before = Effects(line), versions((args, kwargs))
         if torch._C._is_any_autocast_enabled():
             self.refuse("autocast cannot be recorded", "Convert with .to(dtype), or script that part.")
         try:
@@ -148,7 +147,10 @@ class Recorder(TorchFunctionMode):
         with self.within():
             result = self.values.twins.separate(result, before, name, self.given)
         self.generators.drew(inputs)
-        varying = here or effects.varying or (isinstance(target, KernelCall) and target.kernel.varying)
+        by, lists = (
+            (target.kernel.varying, target.kernel.lists_vary) if isinstance(target, KernelCall) else (False, False)
+        )
+        varying = here or effects.varying or by
         with self.within():
             node_kwargs |= settled_device(name, kwargs) | settled_dtype(name, kwargs, result)
             node_kwargs |= settled_copy(name, args, kwargs)
@@ -158,7 +160,7 @@ class Recorder(TorchFunctionMode):
         node.varying = node.varying or sized_by_tensors(name, inputs)
         follow_grad_mode(self)
         self.nodes.append(node)
-        node.output, wrapped = wrapped_result(self, result, varies or varying, decided, isinstance(target, KernelCall))
+        node.output, wrapped = wrapped_result(self, result, varies or varying, decided, lists)
         if loose:
             self.values.loose |= {id(leaf) for leaf in leaves(node.output) if leaf is not None}
         return wrapped

@@ -311,7 +311,7 @@ def test_a_pipeline_that_cannot_take_rows_is_refused(rows: Any, tmp_path: Path) 
     )
     fixed = tracepack.trace(lambda x: x[:, 0] if x.shape[0] == 3 else x[:, 1], torch.rand(3, 4))
     assert (
-        "the pipeline does not take any number of rows; got (x: f32[N,M]) -> f32[?] where N == 3. Trace a"
+        "the pipeline does not take any number of rows; got (x: f32[N,M]) -> f32[N] where N == 3. Trace a"
         in refusal(fixed, source, tmp_path / "other")
     )
     named = tracepack.trace(lambda x: {"text": x * 2}, torch.rand(3, 4))

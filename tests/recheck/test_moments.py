@@ -66,7 +66,11 @@ def test_an_answer_that_hangs_on_the_moment_is_refused_with_the_line(name) -> No
     with pytest.raises(tracepack.RecordError) as caught:
         tracepack.trace(ASKING[name], X)
     text = str(caught.value)
-    assert "asks for the time, or draws random numbers of the system" in text or "random numbers or the time" in text
+    reasons = (
+        "asks for the time, or draws random numbers of the system", "random numbers or the time",
+        "something that a recording does not see",  # where chance alone made two answers of the function differ
+    )  # fmt: skip
+    assert any(reason in text for reason in reasons)
     assert "test_moments.py" in text or name == "a name"  # a text among the results has no line of its own
 
 

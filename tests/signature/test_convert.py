@@ -136,8 +136,8 @@ def test_nothing_is_converted_for_a_pipeline_that_writes_into_its_inputs() -> No
 
 
 class Repeated(torch.nn.Module):
-    def forward(self, x, times: int) -> list[torch.Tensor]:
-        return [x * i for i in range(int(x.sum()) + times)]
+    def forward(self, x, texts: list[str]) -> list[torch.Tensor]:
+        return [x * len(text) for text in texts]
 
 
 def loaded(process, *example):
@@ -150,9 +150,10 @@ def loaded(process, *example):
 def test_kernels_that_write_nothing_let_inputs_be_converted() -> None:
     twice = tracepack.script(tracepack.comprehension.define("def twice(float(N) X) -> (O) { O(n) = 2.0 * X(n) }"))
     assert loaded(lambda x: twice(x), torch.ones(3))([1, 2]).tolist() == [2, 4]
+    kept = tracepack.script(torch.jit.script(Repeated()))
     with pytest.warns(tracepack.OpaqueOpWarning):
-        kept = tracepack.script(torch.jit.script(Repeated()))
-    assert [each.tolist() for each in loaded(lambda x: kept(x, 1), torch.ones(1))([2])] == [[0], [2], [4]]
+        mod = loaded(lambda x, texts: kept(x, texts), torch.ones(1), ["a", "bb"])
+    assert [each.tolist() for each in mod([2], ["", "abc", "a"])] == [[0], [6], [2]]
 
 
 class Attributes(dict):

