@@ -17,7 +17,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from ...ops.graph.errors import RecordError, TracepackError
-from ...ops.graph.graph import KernelCall, Node, Operator, SizeTuple, Value
+from ...ops.graph.graph import Node, Operator, SizeTuple, Value
 from ...ops.graph.program import Program
 from ...ops.graph.traverse import leaves
 from ...ops.graph.types import SCALARS, STRINGS
@@ -41,7 +41,7 @@ from .aliases import versions
 from .effects import Effects
 from .guards import may_stay_free, pin
 from .random import Generators
-from .results import record_scalar, settled_copy, settled_device, settled_dtype, wrapped_result
+from .results import record_scalar, settled_copy, settled_device, settled_dtype, varying_of, wrapped_result
 from .rollback import States
 from .splice import hold, splice
 from .tensors import Values
@@ -147,9 +147,7 @@ class Recorder(TorchFunctionMode):
         with self.within():
             result = self.values.twins.separate(result, before, name, self.given)
         self.generators.drew(inputs)
-        by, lists = (
-            (target.kernel.varying, target.kernel.lists_vary) if isinstance(target, KernelCall) else (False, False)
-        )
+        by, lists = varying_of(target)
         varying = here or effects.varying or by
         with self.within():
             node_kwargs |= settled_device(name, kwargs) | settled_dtype(name, kwargs, result)

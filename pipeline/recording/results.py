@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 import numpy as np
 import torch
 
-from ...ops.graph.graph import Literal, Node, Operator, Value
+from ...ops.graph.graph import KernelCall, Literal, Node, Operator, Value
 from ...ops.graph.types import ANY, ARRAY, SCALARS, STR, STRINGS, ListType, Type
 from ...ops.runtime.primitives.named_tuples import is_record
 from ...ops.runtime.primitives.numpy import DTYPES
@@ -52,6 +52,11 @@ def wrapped_result(
     if type(result) in SCALARS or isinstance(result, np.generic):
         return wrapped_scalar(recorder, SCALARS.get(type(result), ANY), result, decided)
     return None, result
+
+
+def varying_of(target: Any) -> tuple[bool, bool]:
+    """Whether more than shapes decides the shapes of a node's results, and the lengths of lists in them."""
+    return (target.kernel.varying, target.kernel.lists_vary) if isinstance(target, KernelCall) else (False, False)
 
 
 # Functions that make tensors of torch's default dtype where the call names none.
