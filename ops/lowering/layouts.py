@@ -147,19 +147,3 @@ def where_asked(tensors: Sequence[Any]) -> Iterator[Layout]:
 def laid_out(tensors: Sequence[Any], layout: Layout) -> list[Any]:
     """An example with each tensor in a layout."""
     return [layout(tensor) if isinstance(tensor, torch.Tensor) else tensor for tensor in tensors]
-
-
-def is_even(thing: Any) -> bool:
-    """Whether all elements of a tensor are alike, so that a factor, an order or a sum may not show."""
-    plain = isinstance(thing, torch.Tensor) and thing.layout is torch.strided and thing.numel() > 0
-    return plain and bool((thing == thing.flatten()[0]).all())
-
-
-def uneven(thing: Any) -> Any:
-    """A tensor like one whose elements are all alike, with others; integers are often indices, and at most 1 then."""
-    if not is_even(thing):
-        return thing
-    reach = 1 + sum((size - 1) * step for size, step in zip(thing.shape, thing.stride(), strict=True))
-    steps, whole = torch.arange(reach, device=thing.device), not (thing.is_floating_point() or thing.is_complex())
-    memory = steps % 2 == 0 if whole else thing.flatten()[0] + (steps % 7) / 4 + 0.5
-    return memory.to(thing.dtype).as_strided(thing.shape, thing.stride())
