@@ -211,19 +211,24 @@ def refused_in_32_bits(graph: Graph) -> str:
         return "it computes float64 in float32"
     if kinds & {"float16", "bfloat16"}:  # it also ends the process on some exponentials of float16
         return "it computes float16 and bfloat16 in float32, without rounding"
+    given = {id(value) for value in graph.inputs}  # and what only moves these
     for node in every_node(graph):
         if any(_dtype(value) in _NARROW for value in _made([node])) and not _moves(node):
             return "it computes narrow integers, which saturate"
-        if _rounds_computed(node, graph):
+        if isinstance(node.target, Operator) and _moves(node) and all(id(leaf) in given for leaf in _floats(node)):
+            given |= {id(value) for value in _made([node])}
+        if _rounds_computed(node, given):
             return "it rounds computed numbers, and quotients are products with a rounded reciprocal there"
     return ""
 
 
-def _rounds_computed(node: Node, graph: Graph) -> bool:
+def _floats(node: Node) -> Iterator[Any]:
+    return (leaf for leaf in uses(node) if _dtype(leaf) == "float32")
+
+
+def _rounds_computed(node: Node, given: set[int]) -> bool:
     """Whether a node makes whole numbers of floating ones that the region computed."""
-    given = {id(value) for value in graph.inputs}
-    computed = any(_dtype(leaf) == "float32" and id(leaf) not in given for leaf in uses(node))
-    if not (computed and isinstance(node.target, Operator)):
+    if not isinstance(node.target, Operator) or all(id(leaf) in given for leaf in _floats(node)):
         return False
     names = {part.strip("_") for part in str(node.target.name).split(".")}
     integers = any(_dtype(value) in ("int32", "int64") for value in _made([node]))
