@@ -105,6 +105,17 @@ def test_an_object_that_cannot_be_looked_at_is_refused() -> None:
         tracepack.trace(lambda x: x * UNBOUND.scale, torch.rand(2, 3))
 
 
+class Unanswering(type):
+    """A metaclass that answers nothing."""
+
+    def __getattribute__(cls, name: str) -> object:
+        raise RuntimeError(name)
+
+
+class Unnamed(metaclass=Unanswering):
+    """A class of it."""
+
+
 def test_functions_are_found_beside_such_an_object() -> None:
     """Lowering looks through all that the callers hold, whosever it is."""
 
@@ -112,3 +123,4 @@ def test_functions_are_found_beside_such_an_object() -> None:
         return held_functions(sys._getframe())
 
     assert inner in inner(Unbound())
+    assert inner in inner(Unnamed)

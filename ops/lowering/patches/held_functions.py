@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+_ENTRIES = vars(type)["__dict__"].__get__  # of a class, whatever its metaclass says
 _MOST = 50_000  # objects that are looked at
 _PLAIN = (str, bytes, int, float, complex, type(None), torch.Tensor, ModuleType, FrameType, CodeType)
 
@@ -48,5 +49,6 @@ def _held(thing: Any) -> Iterable[Any]:
     if type(thing) is FunctionType:
         return [*(thing.__closure__ or ()), *(thing.__defaults__ or ()), *vars(thing).values()]
     if issubclass(type(thing), type):
-        return () if thing.__module__.partition(".")[0] in ("torch", "builtins") else list(vars(thing).values())
+        home = str(type.__getattribute__(thing, "__module__"))  # a metaclass may answer nothing
+        return () if home.partition(".")[0] in ("torch", "builtins") else list(_ENTRIES(thing).values())
     return gc.get_referents(thing)

@@ -100,7 +100,7 @@ def test_openvino_is_given_no_tensor_with_positions_that_it_rounds() -> None:
 @pytest.mark.parametrize("process", [beyond, added_in_place, filled, of_the_data])
 def test_what_may_be_out_of_range_is(process, engine: str) -> None:
     if engine == "openvino" and process is not beyond:  # which reads wherever they point, before any check
-        with pytest.raises(tracepack.LoweringError, match="it reads at indices of the data|it rounds computed numbers"):
+        with pytest.raises(tracepack.LoweringError, match="it reads at indices of the data"):
             engaged(process, engine)
         return
     mod = engaged(process, engine)
