@@ -10,20 +10,10 @@ import pytest
 import torch
 
 import tracepack
+from tests.everyday.entries.nested import begun_entries
 
 LABELS = ["cat", "dog", "fox", "owl"]
 X, WORDS = torch.tensor([0.5, 2.0, 1.0]), ["ab", "a", "ab"]
-
-
-def counted(words):
-    table = {}
-    for word in words:
-        if word[0] not in table:
-            table[word[0]] = {}
-        if word not in table[word[0]]:
-            table[word[0]][word] = 0
-        table[word[0]][word] += 1
-    return table
 
 
 def grouped(words):
@@ -53,7 +43,7 @@ CASES = {
     "dict[str, float]": (lambda x: {LABELS[i]: v for i, v in zip(x.argsort().tolist(), x.tolist(), strict=True)}, X),
     "dict[str, int]": (lambda words: dict(collections.Counter(words)), WORDS),
     "dict[int, str]": (lambda words: {len(word): word for word in words}, WORDS),
-    "dict[str, dict[str, int]]": (counted, WORDS),
+    "dict[str, dict[str, int]]": (begun_entries, WORDS),
     "dict[str, {'n': int, 'words': strings}]": (grouped, WORDS),
     "list[(str, int)]": (lambda words: collections.Counter(words).most_common(2), WORDS),
 }

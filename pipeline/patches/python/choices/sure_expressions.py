@@ -1,4 +1,4 @@
-"""SureExpressions of numbers and texts that may run where Python would not run them.
+"""Expressions of numbers and texts that may run where Python would not run them.
 
 They cannot fail, whatever the numbers and texts are, and change nothing: comparisons, sums, slices, f-strings, and some
 methods of texts.
