@@ -59,6 +59,7 @@ class ComprehensionKernel(Kernel):
 
     kind: ClassVar[str] = "comprehension"
     own_check: ClassVar[bool] = True
+    tells_sizes: ClassVar[bool] = True
     layer_of: ClassVar[Callable[[Mapping[str, Any], str, dict[str, list[Options]], Artifacts], Packable]]
     """Makes a layer of a description, its text, its options and its artifacts; the layer's module hands it in."""
 

@@ -29,6 +29,10 @@ class Kernel(ABC):
     lists_vary: ClassVar[bool] = False
     """Whether the lengths of lists in its results do."""
 
+    tells_sizes: ClassVar[bool] = False
+    """Whether a call on tensors without data tells the sizes of its results, and fails where those of the arguments
+    do not fit."""
+
     on_host: ClassVar[bool] = False
     """Whether its inputs are no tensors, but text for example, so that its op always runs on the CPU."""
 

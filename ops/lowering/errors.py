@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import traceback
 from collections.abc import Callable
 
 from ..graph.errors import LoweringError
@@ -25,6 +26,13 @@ def lowering_error(error: Exception, op: str, run: Callable[[], object]) -> Lowe
             fix="Give it inputs that it takes.",
         )  # fmt: skip
     where = _where(op, error)
+    if _generates(error):
+        return LoweringError(
+            "model.generate(...) is Python around the model, which cannot be lowered",
+            where=where,
+            fix="Script the model alone, and write the loop with tracepack.while_loop, as 'Text generation' in "
+            "docs/guide.md and samples/generate.py do.",
+        )
     if type(error).__name__ == "GuardOnDataDependentSymNode":
         return LoweringError(
             "Python needs a value here that only the data of a run decides",
@@ -55,6 +63,12 @@ def undecided(where: str) -> LoweringError:
         where=where,
         fix="Rewrite that part with torch.where or tracepack.cond, or use torch.jit.script.",
     )
+
+
+def _generates(error: Exception) -> bool:
+    """Whether an error comes from the text generation of transformers."""
+    frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))
+    return any(frame.f_globals.get("__name__") == "transformers.generation.utils" for frame in frames)
 
 
 def _where(op: str, error: Exception) -> str:

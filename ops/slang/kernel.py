@@ -35,6 +35,7 @@ class SlangKernel(Kernel):
 
     kind: ClassVar[str] = "slang"
     own_check: ClassVar[bool] = True
+    tells_sizes: ClassVar[bool] = True
     runs_code: ClassVar[bool] = True  # Slang for the CPU is compiled as C++, which can access any memory
 
     def __init__(self, operation: Operation) -> None:

@@ -21,11 +21,20 @@ from ...ops.lowering.sizes import dimension, equal_sizes, settle
 from .kind_claims import forget_chosen_kinds, is_of
 
 
-def pipeline_facts(items: tuple[Parameter, ...], names: Sequence[str], graph: Graph) -> tuple[Parameters, Facts]:
-    """The calling convention with the types of the inputs, and the facts about their sizes."""
+def pipeline_facts(
+    items: tuple[Parameter, ...], names: Sequence[str], graph: Graph, needed: Sequence[Expression] = ()
+) -> tuple[Parameters, Facts]:
+    """The calling convention with the types of the inputs, and the facts about their sizes.
+
+    Args:
+        items: the parameters.
+        names: of the flat inputs.
+        graph: whose inputs get types with symbols.
+        needed: what sizes have to be behind other nodes, over the names of `dimension`.
+    """
     place = {id(value): index for index, value in enumerate(graph.inputs)}
     shapes = [_free(index, value) for index, value in enumerate(graph.inputs)]
-    asked = list(dict.fromkeys([*_from_bodies(graph, place), *_from_guards(graph, place)]))
+    asked = list(dict.fromkeys([*_from_bodies(graph, place), *_from_guards(graph, place), *needed]))
     sizes = settle(shapes, {}, asked)
     for value, shape in zip(graph.inputs, sizes.shapes, strict=True):
         if isinstance(value.type, TensorType):

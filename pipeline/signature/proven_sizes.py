@@ -7,19 +7,19 @@ torch asked something of the symbol on the way, such as whether it is below 100:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
 import torch
 
-from ...ops.graph.graph import BodyCall, Graph, Guard, Node, Operator, Value
+from ...ops.graph.graph import Graph, KernelCall, Node, Operator, Value
 from ...ops.graph.operators.names import FRESH, VIEW, effect
 from ...ops.graph.traverse import leaves, uses, walk
 from ...ops.graph.types import TensorType
 from ...ops.lowering.patches.silence import Silence
-from ...ops.runtime.plan import Plan
 from ..recheck.sizes import results
+from .symbolic_run import SymbolicRun
 
 MOST_NODES, MOST_RESULTS = 5_000, 8
 _OF_TORCH = ("torch.", "aten.", "py.", "cond", "while_loop", "map")
@@ -48,12 +48,13 @@ def _prove(graph: Graph, leaves_of_example: Sequence[Any]) -> None:
         return
     # Where it needs data, or an operator knows nothing of symbols, sizes stay unknown.
     with suppress(Exception), Silence():
-        run = _SymbolicRun(graph, leaves_of_example)
+        run = SymbolicRun(graph, leaves_of_example, [_free(value) for value in graph.inputs])
+        sizes = _Sizes(run, graph, leaves_of_example)
         for value, found in results(graph.output, run.result):
             kind = value.type
             if isinstance(kind, TensorType) and isinstance(found, torch.Tensor) and found.dim() == len(kind.shape):
                 pairs = zip(kind.shape, found.shape, strict=True)
-                value.type = TensorType(kind.dtype, tuple(run.named(n) if s == "?" else s for s, n in pairs))
+                value.type = TensorType(kind.dtype, tuple(sizes.named(n) if s == "?" else s for s, n in pairs))
 
 
 def _needed_by(value: Value, graph: Graph) -> Graph:
@@ -68,58 +69,44 @@ def _needed_by(value: Value, graph: Graph) -> Graph:
     return Graph(graph.inputs, tuple(reversed(kept)), value)
 
 
+def _free(value: Value) -> list[int]:
+    """The dimensions of an input whose size is a letter."""
+    shape = value.type.shape if isinstance(value.type, TensorType) else ()
+    return [dim for dim, size in enumerate(shape) if isinstance(size, str)]
+
+
 def _lacks(value: Value) -> bool:
     return isinstance(value.type, TensorType) and "?" in value.type.shape
 
 
 def _runs_without_data(graph: Graph) -> bool:
-    """Whether all nodes are operators of torch or Python, and draw no random numbers."""
+    """Whether all nodes are of torch or Python, or kernels that tell sizes, and draw no random numbers."""
     nodes = list(walk(graph))
     return len(nodes) <= MOST_NODES and all(
         node.target.name.startswith(_OF_TORCH) and node.target.name not in _DRAWS
         if isinstance(node.target, Operator)
-        else isinstance(node.target, BodyCall | Guard)
+        else not isinstance(node.target, KernelCall) or node.target.kernel.tells_sizes
         for node in nodes
     )
 
 
-class _SymbolicRun:
-    """One run of a graph on tensors without data, whose free sizes are symbols.
+class _Sizes:
+    """The names of sizes in a run without data: the letters of free sizes of inputs.
 
     Attributes:
-        result: of the run.
-        letters: the symbols of sizes -> their letters.
         asked: the symbols of which torch asked something.
         exact: whether nothing was asked, and no number among the inputs decides a size.
     """
 
-    def __init__(self, graph: Graph, leaves_of_example: Sequence[Any]) -> None:
-        from torch._subclasses.fake_tensor import FakeTensorMode
-        from torch.fx.experimental.symbolic_shapes import ShapeEnv
-
-        known = ShapeEnv(duck_shape=False)
-        mode = FakeTensorMode(shape_env=known, allow_non_fake_inputs=True)
-        self.letters: dict[Any, str] = {}
-        inputs = list(self._inputs(mode, graph, leaves_of_example))
-        with mode, torch.no_grad():
-            self.result = Plan(graph).run(inputs)
-        self.asked = {symbol for guard in known.guards for symbol in self._asked_by(guard.expr)}
-        self.exact = not known.guards and all(isinstance(leaf, torch.Tensor) for leaf in leaves_of_example)
-
-    def _inputs(self, mode: Any, graph: Graph, leaves_of_example: Sequence[Any]) -> Iterator[Any]:
-        from torch.fx.experimental.symbolic_shapes import DimDynamic, StatelessSymbolicContext
-
-        for value, leaf in zip(graph.inputs, leaves_of_example, strict=True):
-            if not isinstance(value.type, TensorType) or not isinstance(leaf, torch.Tensor):
-                yield leaf
-                continue
-            free = [isinstance(size, str) for size in value.type.shape]
-            kinds = [DimDynamic.DYNAMIC if each else DimDynamic.STATIC for each in free]
-            made = mode.from_tensor(leaf, symbolic_context=StatelessSymbolicContext(dynamic_sizes=kinds))
-            for size, n in zip(value.type.shape, made.shape, strict=True):
-                if isinstance(size, str):
-                    self.letters[n.node.expr] = size  # torch takes one and none for fixed, which is an error here
-            yield made
+    def __init__(self, run: SymbolicRun, graph: Graph, leaves_of_example: Sequence[Any]) -> None:
+        kinds = [value.type for value in graph.inputs]
+        self.letters = {
+            symbol: kind.shape[dim]
+            for symbol, (index, dim) in run.places.items()
+            if isinstance(kind := kinds[index], TensorType)
+        }
+        self.asked = {symbol for guard in run.known.guards for symbol in self._asked_by(guard.expr)}
+        self.exact = not run.known.guards and all(isinstance(leaf, torch.Tensor) for leaf in leaves_of_example)
 
     def _asked_by(self, question: Any) -> set[Any]:
         """The symbols in a question: none where sizes of one letter are equal, which the pipeline checks."""

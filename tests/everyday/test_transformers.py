@@ -31,6 +31,24 @@ def test_generate_is_refused_with_its_line_and_the_form_that_works(model):
     assert model.generate(IDS, max_new_tokens=2).shape == (1, 5)
 
 
+def test_generate_inside_a_scripted_model_is_refused_with_the_form_that_works(model):
+    class Writer(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.model = model
+
+        def forward(self, ids):
+            return self.model.generate(ids, max_new_tokens=2, do_sample=False)
+
+    words = (
+        r"op 'Writer', .*: model.generate\(...\) is Python around the model, which cannot be lowered. Script the model "
+        r"alone, and write the loop with tracepack.while_loop, as 'Text generation' in docs/guide.md"
+    )
+    op = tracepack.script(Writer(), device="cpu")
+    with pytest.raises(tracepack.LoweringError, match=words):
+        tracepack.trace(lambda ids: op(ids), IDS)
+
+
 def test_an_op_names_the_loop_that_stands_for_generate(model):
     op = tracepack.script(model)
     assert not hasattr(op, "generate")

@@ -21,7 +21,7 @@ def pooled(x, lengths):
 
 CASES = {
     "a model": (lambda x: LINEAR(x).softmax(-1), (Y,), "f32[N,M,3]"),
-    "a product": (lambda x, y: x @ y, (X, torch.rand(5, 3)), "f32[N,L]"),
+    "a product": (lambda x, y: x @ y, (X, torch.rand(5, 3)), "f32[N,K]"),
     "a mean over rows": (lambda x: x.mean(0), (X,), "f32[M]"),
     "turned": (lambda x: x.t().contiguous(), (X,), "f32[M,N]"),
     "twice the size": (lambda x: torch.cat([x, x], 1), (X,), "f32[N,2*M]"),

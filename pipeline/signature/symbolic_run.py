@@ -1,0 +1,53 @@
+"""SymbolicRun: one run of a graph on tensors without data, whose free sizes are symbols of torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+
+from ...ops.graph.graph import Graph
+from ...ops.graph.types import TensorType
+from ...ops.runtime.plan import Plan
+
+
+class SymbolicRun:
+    """One run of a graph on tensors without data.
+
+    Args:
+        graph: the graph; of its results and nodes none needs data.
+        leaves_of_example: the flat inputs.
+        free: for each input the dimensions whose size becomes a symbol.
+
+    Attributes:
+        result: of the run.
+        places: torch's symbol -> the input and the dimension whose size it is.
+        known: what torch asked of the symbols.
+    """
+
+    def __init__(self, graph: Graph, leaves_of_example: Sequence[Any], free: Sequence[Sequence[int]]) -> None:
+        from torch._subclasses.fake_tensor import FakeTensorMode
+        from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+        self.known = ShapeEnv(duck_shape=False)
+        mode = FakeTensorMode(shape_env=self.known, allow_non_fake_inputs=True)
+        self.places: dict[Any, tuple[int, int]] = {}
+        inputs = list(self._inputs(mode, graph, leaves_of_example, free))
+        with mode, torch.no_grad():
+            self.result = Plan(graph).run(inputs)
+
+    def _inputs(
+        self, mode: Any, graph: Graph, leaves_of_example: Sequence[Any], free: Sequence[Sequence[int]]
+    ) -> Iterator[Any]:
+        from torch.fx.experimental.symbolic_shapes import DimDynamic, StatelessSymbolicContext
+
+        for index, (value, leaf) in enumerate(zip(graph.inputs, leaves_of_example, strict=True)):
+            if not isinstance(value.type, TensorType) or not isinstance(leaf, torch.Tensor):
+                yield leaf
+                continue
+            kinds = [DimDynamic.DYNAMIC if dim in free[index] else DimDynamic.STATIC for dim in range(leaf.dim())]
+            made = mode.from_tensor(leaf, symbolic_context=StatelessSymbolicContext(dynamic_sizes=kinds))
+            for dim in free[index]:
+                self.places[made.shape[dim].node.expr] = (index, dim)  # torch takes one and none for fixed: an error
+            yield made

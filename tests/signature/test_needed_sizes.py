@@ -1,0 +1,88 @@
+"""Sizes that a pipeline needs behind a slice, a kernel or a product: the signature says them, and nothing beyond."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import tracepack
+from tracepack.ops.graph.errors import SignatureError
+
+LINEAR = tracepack.script(torch.nn.Linear(4, 3), device="cpu")
+PRODUCT = tracepack.script(
+    tracepack.comprehension.define(
+        "def product(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }", name="product"
+    ),
+    device="cpu",
+)
+X, Y = torch.rand(3, 5), torch.rand(5, 2)
+
+NEEDED = {
+    "a model behind a slice": (lambda x: LINEAR(x[:, 1:]), (X,), "(x: f32[N,5])", [(3, 4)]),
+    "a product": (lambda x, y: x @ y, (X, Y), "(x: f32[N,M], y: f32[M,K])", [(3, 5), (4, 2)]),
+    "a product of slices": (
+        lambda x, y: x[:, 1:] @ y, (X, Y[1:]), "(x: f32[N,M], y: f32[K,L])", [(3, 5), (5, 2)],
+    ),
+    "a comprehension": (
+        lambda x, y: PRODUCT(x, y), (X, Y), "(x: f32[N,M], y: f32[M,K])", [(3, 5), (3, 2)],
+    ),
+    "a comprehension of an inner value": (
+        lambda x, y: PRODUCT(x.exp(), y * 2), (X, Y), "(x: f32[N,M], y: f32[M,K])", [(3, 5), (3, 2)],
+    ),
+    "a list of sizes": (lambda x: sum(x.split([2, 3], 1)[0].unbind(1)), (X,), "(x: f32[N,5])", [(3, 6)]),
+    "channels": (
+        lambda x: torch.nn.functional.conv1d(x.mul(2), torch.ones(1, 3, 1)), (X[None],), "(x: f32[N,3,M])", [(1, 4, 5)],
+    ),
+    "beside data": (
+        lambda x, y: (x[x > 0.5].sum(), x @ y), (X, Y), "(x: f32[N,M], y: f32[M,K])", [(3, 5), (4, 2)],
+    ),
+    "beside a number": (
+        lambda x, y, k: (x[:, k:].sum(), x @ y), (X, Y, 1), "(x: f32[N,M], y: f32[M,K], k: int)", None,
+    ),
+}  # fmt: skip
+FREE = {
+    "sizes that broadcast": (lambda x, y: x + y, (X, X.clone()), (torch.rand(2, 4), torch.rand(1, 4))),
+    "one row for all": (lambda x, y: x * y, (X, torch.rand(5)), (torch.rand(2, 4), torch.rand(1))),
+    "as many as there are": (lambda x, y: x[:, : y.shape[0]], (X, torch.rand(5)), (torch.rand(2, 4), torch.rand(9))),
+    "as a number says": (lambda x, k: LINEAR(x[:, k:]), (X, 1), (torch.rand(2, 7), 3)),
+    "padded to a size": (
+        lambda x: LINEAR(torch.nn.functional.pad(x, (0, 4 - x.shape[1]))), (torch.rand(3, 2),), (torch.rand(2, 3),),
+    ),
+    "the first ones": (lambda x: LINEAR(x[:, :4]), (X,), (torch.rand(2, 9),)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NEEDED)
+def test_what_is_needed_is_in_the_signature(name) -> None:
+    process, examples, wanted, refused = NEEDED[name]
+    mod = tracepack.trace(process, *examples)
+    assert mod.signature.partition(" -> ")[0] == wanted
+    if refused:
+        with pytest.raises(SignatureError, match="dimension|sizes"):
+            mod(*map(torch.rand, refused))
+
+
+@pytest.mark.parametrize("name", FREE)
+def test_what_may_be_otherwise_stays_free(name) -> None:
+    process, examples, others = FREE[name]
+    mod = tracepack.trace(process, *examples)
+    torch.testing.assert_close(mod(*others), process(*others), rtol=0, atol=0)
+
+
+def test_a_size_that_follows_from_another_is_a_condition() -> None:
+    mod = tracepack.trace(lambda x, y: x[:, 1:] @ y, X, Y[1:])
+    assert mod.signature == "(x: f32[N,M], y: f32[K,L]) -> f32[N,L] where M == K + 1"
+    with pytest.raises(SignatureError, match=r"do not satisfy M == K \+ 1; got M = 5 .*, K = 5 "):
+        mod(X, Y)
+    assert mod(torch.rand(2, 8), torch.rand(7, 3)).shape == (2, 3)
+
+
+def test_a_vector_of_slang_has_its_size() -> None:
+    pytest.importorskip("slangpy", reason="the extra 'slang' is not installed")
+    module = tracepack.slang.load("float norm(float3 p) { return sqrt(dot(p, p)); }")
+    norm = tracepack.script(module.norm, device="cpu")
+    mod = tracepack.trace(lambda p: norm(p[..., 2:]), torch.rand(6, 5))
+    assert mod.signature == "(p: f32[N,5]) -> f32[N]"
+    with pytest.raises(SignatureError, match="dimension 1 has a wrong size; got 4 .* expected 5"):
+        mod(torch.rand(6, 4))
+    assert tracepack.trace(lambda p: norm(p), torch.rand(6, 3)).signature == "(p: f32[N,3]) -> f32[N]"
