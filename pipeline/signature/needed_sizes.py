@@ -1,4 +1,4 @@
-"""Sizes of inputs that a pipeline needs behind other nodes: the last one is 3 for a Slang vector, one more than another.
+"""Sizes of inputs that a pipeline needs behind other nodes: a last size of 3 for Slang, one more than another size.
 
 What ops that take an input directly need is written in them. Of what lies behind a slice, a kernel, a product of
 matrices, torch knows: the graph runs once on tensors without data whose sizes are symbols, and torch notes which have
@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from ...ops.graph.errors import GraphError
-from ...ops.graph.graph import BodyCall, Graph, Guard, KernelCall, Node, Operator, Value
+from ...ops.graph.graph import BodyCall, Graph, Guard, Node, Operator, Value
 from ...ops.graph.guards import Expression
 from ...ops.graph.operators.names import FRESH, VIEW, effect
 from ...ops.graph.traverse import leaves, uses
@@ -44,13 +44,14 @@ def needed_sizes(graph: Graph, leaves_of_example: Sequence[Any]) -> list[Express
     free = [_free(value, leaf) for value, leaf in zip(graph.inputs, leaves_of_example, strict=True)]
     if not any(free) or not sized.nodes or len(sized.nodes) > MOST_NODES:
         return []
+    needs: _Needs | None = None
     # An operator that knows nothing of symbols says nothing of sizes: then the run itself does.
     with suppress(Exception), Silence():
         run = SymbolicRun(sized, leaves_of_example, free)
-        trial = _Trial(sized, leaves_of_example)
-        found = run.known.replacements.items()
-        return [c for s, size in found if (c := _condition(s, size, run.places)) is not None and trial.needs(c)]
-    return []
+        needs = _Needs(sized, leaves_of_example, run.places)
+        for equation in run.equations():
+            needs.consider(equation)
+    return list(needs.conditions()) if needs else []
 
 
 def _free(value: Value, leaf: Any) -> list[int]:
@@ -77,66 +78,74 @@ def _tells_sizes(node: Node) -> bool:
     """Whether a node runs on tensors without data."""
     if isinstance(node.target, Operator):
         return node.target.name.startswith(_OF_TORCH) and node.target.name not in _DRAWS
-    return isinstance(node.target, BodyCall | Guard) or (
-        isinstance(node.target, KernelCall) and node.target.kernel.tells_sizes
-    )
+    if isinstance(node.target, Guard):  # which says itself what it needs, with its line
+        return False
+    return isinstance(node.target, BodyCall) or node.target.kernel.tells_sizes
 
 
 def _changes(node: Node) -> bool:
     return isinstance(node.target, Operator) and effect(node.target.name) not in (FRESH, VIEW)
 
 
-def _condition(symbol: Any, size: Any, places: Mapping[Any, tuple[int, int]]) -> Expression | None:
-    """That a symbol is a size, as a condition over dimensions; None where other symbols are in it."""
-    names = {str(each): dimension(*place) for each, place in places.items()}
-    if symbol not in places or not set(size.free_symbols) <= set(places):
-        return None
-    try:
-        return Expression.parse(f"{symbol} == {size}").renamed(names)
-    except GraphError:  # a function of torch that is not in the grammar of guards
-        return None
-
-
-class _Trial:
-    """Runs a graph on tensors without data of other sizes.
+class _Needs:
+    """What sizes have to be, as far as runs of the graph with other sizes confirm it.
 
     Args:
-        graph: the graph.
+        graph: the graph; none of its nodes needs data.
         leaves_of_example: the flat inputs.
+        places: torch's symbol -> the input and the dimension whose size it is.
+
+    Attributes:
+        sizes: the symbols that are a number, or follow from others, which are free.
     """
 
-    def __init__(self, graph: Graph, leaves_of_example: Sequence[Any]) -> None:
-        self.plan, self.example = Plan(graph), leaves_of_example
+    def __init__(self, graph: Graph, leaves_of_example: Sequence[Any], places: Mapping[Any, tuple[int, int]]) -> None:
+        self.plan, self.example, self.places = Plan(graph), leaves_of_example, places
+        self.now = {symbol: int(leaves_of_example[index].shape[dim]) for symbol, (index, dim) in places.items()}
+        self.sizes: dict[Any, Any] = {}
 
-    def needs(self, condition: Expression) -> bool:
-        """Whether every run fails in which a condition does not hold, and that of the example does not."""
-        places = {dimension(i, d): (i, d) for i, leaf in enumerate(self.example) for d in _dims(leaf)}
-        names = sorted(condition.symbols)
-        holds, tried = condition.compile(names), 0
-        for sizes in self._others({name: places[name] for name in names}):
-            if not holds(*sizes.values()):
-                if self._runs({places[name]: size for name, size in sizes.items()}):
-                    return False
-                tried += 1
-        return tried >= _LEAST and self._runs({})
+    def consider(self, equation: Any) -> None:
+        """Takes an equation of torch, if it holds for a symbol in all runs that do not fail."""
+        difference = (equation.lhs - equation.rhs).subs(self.sizes).expand()
+        if difference.free_symbols <= set(self.places) and self._fails_without(difference):
+            for symbol in sorted(difference.free_symbols, key=self.places.__getitem__, reverse=True):
+                factor = difference.coeff(symbol)
+                rest = (difference - factor * symbol).expand()
+                if factor in (1, -1) and symbol not in rest.free_symbols:
+                    found = {symbol: -factor * rest}
+                    self.sizes = {each: size.subs(found) for each, size in self.sizes.items()} | found
+                    return
 
-    def _others(self, places: Mapping[str, tuple[int, int]]) -> Iterator[dict[str, int]]:
-        """Other sizes of one of some dimensions."""
-        now = {name: int(self.example[index].shape[dim]) for name, (index, dim) in places.items()}
-        for name, size in now.items():
+    def _fails_without(self, difference: Any) -> bool:
+        """Whether the graph runs with the sizes of the example, and fails with others whose difference is not zero."""
+        tried = 0
+        for symbol in difference.free_symbols:
+            size = self.now[symbol]
             for other in dict.fromkeys((*_TRIED, size - 1, size + 1, 2 * size, size + 7)):
-                yield now | {name: other}
+                sizes = self._completed(symbol, other)
+                if sizes is not None and difference.subs(sizes) != 0:
+                    if self._runs(sizes):
+                        return False
+                    tried += 1
+        return tried >= _LEAST and self._runs(self.now)
 
-    def _runs(self, sizes: Mapping[tuple[int, int], int]) -> bool:
-        """Whether the graph runs where some dimensions have other sizes."""
+    def _completed(self, symbol: Any, other: int) -> dict[Any, int] | None:
+        """All sizes where one is another; None where one that follows from it is none."""
+        sizes = self.now | {symbol: other}
+        sizes |= {each: size.subs(sizes) for each, size in self.sizes.items()}
+        return {each: int(size) for each, size in sizes.items()} if all(n >= 0 for n in sizes.values()) else None
+
+    def _runs(self, sizes: Mapping[Any, int]) -> bool:
+        """Whether the graph runs with these sizes, on tensors without data."""
         from torch._subclasses.fake_tensor import FakeTensorMode
 
+        shapes = [list(leaf.shape) if isinstance(leaf, torch.Tensor) else [] for leaf in self.example]
+        for symbol, (index, dim) in self.places.items():
+            shapes[index][dim] = sizes[symbol]
         with FakeTensorMode(allow_non_fake_inputs=True), torch.no_grad():
             inputs = [
-                torch.empty([sizes.get((i, d), n) for d, n in enumerate(leaf.shape)], dtype=leaf.dtype, device=leaf.device)
-                if isinstance(leaf, torch.Tensor)
-                else leaf
-                for i, leaf in enumerate(self.example)
+                torch.empty(shape, dtype=leaf.dtype, device=leaf.device) if isinstance(leaf, torch.Tensor) else leaf
+                for shape, leaf in zip(shapes, self.example, strict=True)
             ]
             try:
                 self.plan.run(inputs)
@@ -144,6 +153,9 @@ class _Trial:
                 return False
             return True
 
-
-def _dims(leaf: Any) -> range:
-    return range(leaf.dim()) if isinstance(leaf, torch.Tensor) else range(0)
+    def conditions(self) -> Iterator[Expression]:
+        """What was found, over the names of `dimension`."""
+        names = {str(symbol): dimension(*place) for symbol, place in self.places.items()}
+        for symbol, size in self.sizes.items():
+            with suppress(GraphError):  # a function of torch that is not in the grammar of guards
+                yield Expression.parse(f"{symbol} == {size}").renamed(names)

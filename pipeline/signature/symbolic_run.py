@@ -28,14 +28,31 @@ class SymbolicRun:
 
     def __init__(self, graph: Graph, leaves_of_example: Sequence[Any], free: Sequence[Sequence[int]]) -> None:
         from torch._subclasses.fake_tensor import FakeTensorMode
-        from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
-        self.known = ShapeEnv(duck_shape=False)
+        self._asked_plainly: int | None = None
+        self.known = self._noting_environment()
         mode = FakeTensorMode(shape_env=self.known, allow_non_fake_inputs=True)
         self.places: dict[Any, tuple[int, int]] = {}
         inputs = list(self._inputs(mode, graph, leaves_of_example, free))
         with mode, torch.no_grad():
             self.result = Plan(graph).run(inputs)
+
+    def equations(self) -> list[Any]:
+        """The equations that torch asked for, up to where it read a size as a plain number, which fixes that."""
+        found = [guard.expr for guard in self.known.guards[: self._asked_plainly]]
+        return [each for each in found if each.func.__name__ == "Equality"]
+
+    def _noting_environment(self) -> Any:
+        """A `ShapeEnv` that notes where a symbol is read as a plain number, which fixes it."""
+        from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+        class NotingShapeEnv(ShapeEnv):
+            def evaluate_sym_node(known, sym_node: Any, *args: Any, **kwargs: Any) -> Any:
+                if sym_node.pytype is int and sym_node.expr.free_symbols and self._asked_plainly is None:
+                    self._asked_plainly = len(known.guards)
+                return super().evaluate_sym_node(sym_node, *args, **kwargs)
+
+        return NotingShapeEnv(duck_shape=False)
 
     def _inputs(
         self, mode: Any, graph: Graph, leaves_of_example: Sequence[Any], free: Sequence[Sequence[int]]
