@@ -93,9 +93,11 @@ def entered(run: Callable[[], Any]) -> dict[tuple[str, int], int]:
     """When each function of ours was first entered, by its file and line."""
     order: dict[tuple[str, int], int] = {}
     files: dict[str, str] = {}
+    heard: dict[str, int] = {}
 
     def note(frame: FrameType, event: str, argument: Any) -> None:
         code = frame.f_code
+        heard[event] = heard.get(event, 0) + 1
         if event == "call" and "tracepack" in code.co_filename:
             if code.co_filename not in files:
                 files[code.co_filename] = str(Path(code.co_filename).resolve())
@@ -104,6 +106,7 @@ def entered(run: Callable[[], Any]) -> dict[tuple[str, int], int]:
     def noted() -> None:
         sys.setprofile(note)  # of this thread, which ends
         run()
+        assert order, f"no function of ours was entered: {heard}, now {sys.getprofile()}, from {tracepack.__file__}"
 
     # A thread of its own: whether the main one can be profiled depends on the tests before.
     with ThreadPoolExecutor(1) as pool:
