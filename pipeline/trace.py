@@ -60,7 +60,7 @@ from .rules.settings import default_dtype, with_settings
 from .running.handed import Looking
 from .second import Recording, second_recording
 from .signature.arguments import Given, arguments
-from .signature.needed_sizes import needed_sizes
+from .signature.needed_sizes import known_facts
 from .signature.proven_sizes import prove_sizes
 
 _CHANGES_CONTAINERS = (
@@ -209,8 +209,7 @@ class _Tracing:
         try:
             refuse_reads(first.graph, self.objects.ops, first.recorder.values.readers())
             second = second_recording(self.record, self.examples, first)
-            needed = needed_sizes(first.graph, self.examples.leaves)
-            parameters, facts = pipeline_facts(self.examples.items, self.names, first.graph, needed)
+            parameters, facts = known_facts(self.examples.items, self.names, first.graph, self.examples.leaves)
             name_sizes(first.graph, second, self.examples.leaves)
             graph = with_settings(first.graph, dtype, first.recorder.asked | asked_unseen(self.objects))
             refuse_unloadable(graph)

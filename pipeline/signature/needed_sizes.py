@@ -15,50 +15,88 @@ from typing import Any
 import torch
 
 from ...ops.graph.errors import GraphError
-from ...ops.graph.graph import BodyCall, Graph, Guard, Node, Operator, Value
+from ...ops.graph.graph import BodyCall, Facts, Graph, Guard, Node, Operator, Value
 from ...ops.graph.guards import Expression
 from ...ops.graph.operators.names import FRESH, VIEW, effect
-from ...ops.graph.traverse import leaves, uses
+from ...ops.graph.program import Parameter, Parameters
+from ...ops.graph.traverse import leaves, uses, walk
 from ...ops.graph.types import TensorType
 from ...ops.lowering.patches.silence import Silence
 from ...ops.lowering.sizes import dimension
 from ...ops.runtime.plan import Plan
+from ..recheck.sizes import pipeline_facts
 from .symbolic_run import SymbolicRun
 
-MOST_NODES = 1_000
+MOST_NODES = 2_000
+"""Of a graph that is looked at, those of its ops among them."""
 _OF_TORCH = ("torch.", "aten.", "py.")
 _DRAWS = ("py.draw", "py.generator", "py.seeded")
 _TRIED = (0, 1, 2, 3, 5, 64, 101)
 _LEAST = 4
 """How many other sizes have to fail."""
+_MOST_STEPS = 20_000
+"""How many nodes all runs together may have, each some 0.1 ms."""
+
+
+def known_facts(
+    items: tuple[Parameter, ...], names: Sequence[str], graph: Graph, leaves_of_example: Sequence[Any]
+) -> tuple[Parameters, Facts]:
+    """The calling convention and the facts of a pipeline, as `pipeline_facts` finds them, with what is needed."""
+    found = pipeline_facts(items, names, graph)
+    needed = needed_sizes(graph, leaves_of_example)
+    return pipeline_facts(items, names, graph, needed) if needed else found
 
 
 def needed_sizes(graph: Graph, leaves_of_example: Sequence[Any]) -> list[Expression]:
     """What the sizes of inputs have to be, as conditions over the names of `dimension`.
 
     Args:
-        graph: of the pipeline, with the inputs as they were recorded.
+        graph: of the pipeline, whose inputs have letters for the sizes that nothing is known of.
         leaves_of_example: the flat inputs.
     """
-    sized = _without_data(graph)
-    free = [_free(value, leaf) for value, leaf in zip(graph.inputs, leaves_of_example, strict=True)]
-    if not any(free) or not sized.nodes or len(sized.nodes) > MOST_NODES:
+    sized, letters = _without_data(graph), _letters(graph, leaves_of_example)
+    if not letters or not sized.nodes or _steps(sized) > MOST_NODES:
         return []
     needs: _Needs | None = None
     # An operator that knows nothing of symbols says nothing of sizes: then the run itself does.
     with suppress(Exception), Silence():
-        run = SymbolicRun(sized, leaves_of_example, free)
-        needs = _Needs(sized, leaves_of_example, run.places)
-        for equation in run.equations():
-            needs.consider(equation)
+        trial = _Trial(sized, leaves_of_example)
+        if trial.runs({}) and not all(any(map(trial.runs, _others(places, trial))) for places in letters):
+            run = SymbolicRun(sized, leaves_of_example, _dims(letters, len(graph.inputs)))
+            needs = _Needs(trial, run.places, letters)
+            for equation in run.equations():
+                needs.consider(equation)
     return list(needs.conditions()) if needs else []
 
 
-def _free(value: Value, leaf: Any) -> list[int]:
-    """The dimensions of an input whose size may be another: none and one are special to torch."""
-    if not isinstance(value.type, TensorType) or not isinstance(leaf, torch.Tensor):
-        return []
-    return [dim for dim, size in enumerate(leaf.shape) if size > 1]
+Place = tuple[int, int]
+"""An input, and a dimension of it."""
+
+
+def _letters(graph: Graph, leaves_of_example: Sequence[Any]) -> list[list[Place]]:
+    """The places of each letter, whose size may be another: none and one are special to torch."""
+    found: dict[str, list[Place]] = {}
+    for index, (value, leaf) in enumerate(zip(graph.inputs, leaves_of_example, strict=True)):
+        if isinstance(value.type, TensorType) and isinstance(leaf, torch.Tensor):
+            for dim, size in enumerate(value.type.shape):
+                if isinstance(size, str) and leaf.shape[dim] > 1:
+                    found.setdefault(size, []).append((index, dim))
+    return list(found.values())
+
+
+def _dims(letters: Sequence[Sequence[Place]], inputs: int) -> list[list[int]]:
+    """The dimensions of each input that have letters."""
+    return [[dim for places in letters for index, dim in places if index == each] for each in range(inputs)]
+
+
+def _sizes_beside(size: int) -> dict[int, None]:
+    return dict.fromkeys(each for each in (size + 1, 2 * size, size + 7, size - 1, *_TRIED) if each != size)
+
+
+def _others(places: Sequence[Place], trial: _Trial) -> Iterator[dict[Place, int]]:
+    """Other sizes of the places of one letter."""
+    for other in _sizes_beside(trial.size(places[0])):
+        yield dict.fromkeys(places, other)
 
 
 def _without_data(graph: Graph) -> Graph:
@@ -83,26 +121,71 @@ def _tells_sizes(node: Node) -> bool:
     return isinstance(node.target, BodyCall) or node.target.kernel.tells_sizes
 
 
+def _steps(graph: Graph) -> int:
+    return sum(1 for _ in walk(graph))
+
+
 def _changes(node: Node) -> bool:
     return isinstance(node.target, Operator) and effect(node.target.name) not in (FRESH, VIEW)
+
+
+class _Trial:
+    """Runs a graph with other sizes, on tensors without data.
+
+    Args:
+        graph: the graph; none of its nodes needs data.
+        leaves_of_example: the flat inputs.
+    """
+
+    def __init__(self, graph: Graph, leaves_of_example: Sequence[Any]) -> None:
+        self.plan, self.example = Plan(graph), leaves_of_example
+        self.steps, self.left = _steps(graph), _MOST_STEPS
+
+    def size(self, place: Place) -> int:
+        """The size of a dimension in the example."""
+        return int(self.example[place[0]].shape[place[1]])
+
+    def runs(self, sizes: Mapping[Place, int]) -> bool:
+        """Whether the graph runs where some dimensions have other sizes; so it does after too many runs."""
+        from torch._subclasses.fake_tensor import FakeTensorMode
+
+        self.left -= self.steps
+        if self.left < 0:
+            return True
+        with FakeTensorMode(allow_non_fake_inputs=True), torch.no_grad():
+            inputs = [
+                torch.empty(
+                    [sizes.get((index, dim), size) for dim, size in enumerate(leaf.shape)],
+                    dtype=leaf.dtype, device=leaf.device,
+                )
+                if isinstance(leaf, torch.Tensor)
+                else leaf
+                for index, leaf in enumerate(self.example)
+            ]  # fmt: skip
+            try:
+                self.plan.run(inputs)
+            except Exception:
+                return False
+            return True
 
 
 class _Needs:
     """What sizes have to be, as far as runs of the graph with other sizes confirm it.
 
     Args:
-        graph: the graph; none of its nodes needs data.
-        leaves_of_example: the flat inputs.
+        trial: runs the graph.
         places: torch's symbol -> the input and the dimension whose size it is.
+        letters: the places that are known to be equal.
 
     Attributes:
         sizes: the symbols that are a number, or follow from others, which are free.
     """
 
-    def __init__(self, graph: Graph, leaves_of_example: Sequence[Any], places: Mapping[Any, tuple[int, int]]) -> None:
-        self.plan, self.example, self.places = Plan(graph), leaves_of_example, places
-        self.now = {symbol: int(leaves_of_example[index].shape[dim]) for symbol, (index, dim) in places.items()}
-        self.sizes: dict[Any, Any] = {}
+    def __init__(self, trial: _Trial, places: Mapping[Any, Place], letters: Sequence[Sequence[Place]]) -> None:
+        self.trial, self.places = trial, places
+        self.now = {symbol: trial.size(place) for symbol, place in places.items()}
+        symbols = {place: symbol for symbol, place in places.items()}
+        self.sizes: dict[Any, Any] = {symbols[other]: symbols[first] for first, *rest in letters for other in rest}
 
     def consider(self, equation: Any) -> None:
         """Takes an equation of torch, if it holds for a symbol in all runs that do not fail."""
@@ -117,41 +200,22 @@ class _Needs:
                     return
 
     def _fails_without(self, difference: Any) -> bool:
-        """Whether the graph runs with the sizes of the example, and fails with others whose difference is not zero."""
+        """Whether the graph fails with all other sizes whose difference is not zero."""
         tried = 0
-        for symbol in difference.free_symbols:
-            size = self.now[symbol]
-            for other in dict.fromkeys((*_TRIED, size - 1, size + 1, 2 * size, size + 7)):
+        for symbol in sorted(difference.free_symbols, key=self.places.__getitem__):
+            for other in _sizes_beside(self.now[symbol]):
                 sizes = self._completed(symbol, other)
                 if sizes is not None and difference.subs(sizes) != 0:
-                    if self._runs(sizes):
+                    if self.trial.runs({self.places[each]: size for each, size in sizes.items()}):
                         return False
                     tried += 1
-        return tried >= _LEAST and self._runs(self.now)
+        return tried >= _LEAST
 
     def _completed(self, symbol: Any, other: int) -> dict[Any, int] | None:
         """All sizes where one is another; None where one that follows from it is none."""
         sizes = self.now | {symbol: other}
         sizes |= {each: size.subs(sizes) for each, size in self.sizes.items()}
         return {each: int(size) for each, size in sizes.items()} if all(n >= 0 for n in sizes.values()) else None
-
-    def _runs(self, sizes: Mapping[Any, int]) -> bool:
-        """Whether the graph runs with these sizes, on tensors without data."""
-        from torch._subclasses.fake_tensor import FakeTensorMode
-
-        shapes = [list(leaf.shape) if isinstance(leaf, torch.Tensor) else [] for leaf in self.example]
-        for symbol, (index, dim) in self.places.items():
-            shapes[index][dim] = sizes[symbol]
-        with FakeTensorMode(allow_non_fake_inputs=True), torch.no_grad():
-            inputs = [
-                torch.empty(shape, dtype=leaf.dtype, device=leaf.device) if isinstance(leaf, torch.Tensor) else leaf
-                for shape, leaf in zip(shapes, self.example, strict=True)
-            ]
-            try:
-                self.plan.run(inputs)
-            except Exception:
-                return False
-            return True
 
     def conditions(self) -> Iterator[Expression]:
         """What was found, over the names of `dimension`."""
