@@ -14,10 +14,14 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 _NEAREST = ("upsample_nearest", "_upsample_nearest_exact")
-_STEPS = frozenset(
-    "lt le gt ge eq ne floor ceil round trunc frac fix sign sgn heaviside argmax argmin max min sort topk argsort "
-    "searchsorted bucketize remainder fmod floor_divide".split()
+_RESIZING = ("upsample_", "_upsample_")
+_KEEPING = frozenset(  # what makes of means of pixels such ones
+    "squeeze unsqueeze select slice view reshape permute transpose contiguous clone mul div add sub clamp".split()
 )
+_BOUNDED = frozenset(
+    "lt le gt ge eq ne floor ceil round trunc frac fix sign sgn heaviside bucketize remainder fmod floor_divide".split()
+)
+_ORDERING = frozenset("argmax argmin max min sort topk argsort searchsorted".split())  # of data, equal ones are rare
 _CONVERSIONS = frozenset("to _to_copy bool long int short char byte".split())
 
 
@@ -28,31 +32,42 @@ def stepping_sizes(program: torch.export.ExportedProgram) -> set[Any]:
         program: the exported region.
 
     Returns:
-        Those of the pixels that are resized to the nearest, and all of them where a step falls on floating numbers
-        that sizes decide, and no data.
+        Those of the images that are resized to the nearest pixel, or whose means of pixels meet a bound; and all where
+        a step falls on floating numbers that sizes decide, and no data.
     """
     inputs = set(program.graph_signature.user_inputs)
     found: set[Any] = set()
     of_data: set[Any] = set()  # nodes that hang on floating inputs
+    resized: dict[Any, set[Any]] = {}  # images, with the symbols of their sizes before and after
     of_sizes: set[Any] = set()  # nodes whose numbers hang on sizes, and on no such input
     for node in program.graph.nodes:
         made, name = node.meta.get("val"), _name(node)
         given = list(_numbers(node))
         if node.op == "placeholder":
             of_data |= {node} if node.name in inputs and _is_floating(made) else set()
-        elif name.startswith(_NEAREST):
+        elif name.startswith(_RESIZING):
             of_data |= {node}
-            found |= _symbols(size for each in (node.args[0].meta["val"], made) for size in each.shape[2:])
+            resized[node] = _symbols(size for each in (node.args[0].meta["val"], made) for size in each.shape[2:])
+            found |= resized[node] if name.startswith(_NEAREST) else set()
         elif isinstance(made, int | float | torch.SymInt | torch.SymFloat | torch.SymBool):
             of_sizes |= {node}
         elif any(each in of_data for each in given):
             of_data |= {node}
+            pixels = set().union(*(resized.get(each, ()) for each in given))
+            if name in _KEEPING:
+                resized[node] = pixels
+            found |= pixels if _meets_bound(name, made) else set()
         elif numbers := [each for each in given if each in of_sizes]:
             of_sizes |= {node}
-            steps = name in _STEPS or (name in _CONVERSIONS and not _is_floating(made))
-            if steps and any(_is_floating(each.meta.get("val")) for each in numbers):
+            if (name in _ORDERING or _meets_bound(name, made)) and any(
+                _is_floating(each.meta.get("val")) for each in numbers
+            ):
                 found |= _symbols(_sizes_of(program))
     return found
+
+
+def _meets_bound(name: str, made: Any) -> bool:
+    return name in _BOUNDED or (name in _CONVERSIONS and not _is_floating(made))
 
 
 def _sizes_of(program: torch.export.ExportedProgram) -> Iterator[Any]:

@@ -48,6 +48,25 @@ def test_of_the_nearest_pixel_the_sizes_of_images_are_found(free: tuple[int, ...
     assert len(stepping_sizes(program)) == count
 
 
+def resized(x: torch.Tensor) -> torch.Tensor:
+    return functional.interpolate(x, size=(13, 17), mode="bilinear")
+
+
+@pytest.mark.parametrize(
+    ("function", "count"),
+    [
+        (resized, 0),
+        (lambda x: resized(x)[:, 0] > 0.5, 1),
+        (lambda x: (resized(x) * 255).round(), 1),
+        (lambda x: resized(x).argmax(1), 0),
+        (lambda x: functional.conv2d(resized(x), torch.ones(2, 3, 1, 1)).relu() > 1, 0),
+    ],
+)
+def test_a_bound_on_means_of_pixels_is_found(function, count: int) -> None:
+    """Of a mask of zeros and ones, the mean of two pixels is the bound."""
+    assert len(stepping_sizes(exported(function, (5, 3, 20, 24), (0, 2)))) == count
+
+
 @pytest.mark.parametrize("engine", ["onnxruntime", "openvino"])
 @pytest.mark.filterwarnings("ignore:the engine .* answers otherwise")
 def test_the_nearest_pixel_is_that_of_torch_between_the_sizes_of_examples(engine: str) -> None:
