@@ -34,7 +34,7 @@ from .number_checks import (
     within_floats,
 )
 from .small_numbers import SmallNumbers
-from .tie_checks import without_ties
+from .tie_checks import TieChecks
 
 # Where a function has its table, its dimension and its index, and what these are called.
 _INDEXED = {
@@ -170,7 +170,7 @@ class DataChecks(TorchFunctionMode):
         self._ranged: list[tuple[torch.Tensor, Ends, Any]] = []  # checks of indices that sizes may decide
         self._counted: list[tuple[torch.Tensor, Ends]] = []  # of integers, too
         self.masks: list[torch.Tensor] = []  # of attention, that are checked
-        self.finite, self.small = FiniteChecks(infinite), SmallNumbers()
+        self.finite, self.small, self.ties = FiniteChecks(infinite), SmallNumbers(), TieChecks()
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         """Notes the indices of a function, and runs it.
@@ -251,7 +251,7 @@ class DataChecks(TorchFunctionMode):
             raise Unfit(reason)
         self.within += self.finite.of(name, args, given, found)
         self.within += self.small.of(name, args, given, found)
-        self.within += without_ties(name, args, given, found)
+        self.within += self.ties.of(name, args, given, found)
         return found
 
     def _reads_anywhere(self, func: Any, name: str, args: Sequence[Any], given: Any) -> bool:

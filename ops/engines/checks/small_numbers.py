@@ -7,7 +7,7 @@ and so is a quotient by it. Of equal numbers torch finds the deviation 0, and ru
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -32,18 +32,35 @@ _DIVIDING = {
 SMALLEST = 1e-3  # of which 1e-7 is a ten thousandth
 
 
+class Followed:
+    """Tensors that come from some functions by elementary ones.
+
+    Args:
+        sources: the names of the functions.
+    """
+
+    def __init__(self, sources: Collection[str]) -> None:
+        self._sources = sources
+        self._known: dict[int, Any] = {}  # held, so that no other tensor has their ids
+
+    def among(self, name: str, args: Sequence[Any], given: Mapping[str, Any], found: Any) -> list[Any]:
+        """Those that a function is given; what it makes of them is one, too."""
+        taken = [value for value in pytree.tree_leaves([list(args), dict(given)]) if id(value) in self._known]
+        if name in self._sources or (taken and name not in _EXACT_AGAIN):
+            made = [value for value in pytree.tree_leaves(found) if isinstance(value, torch.Tensor)]
+            self._known |= {id(value): value for value in made if value.is_floating_point()}
+        return taken
+
+
 class SmallNumbers:
     """Follows, while a region runs to be exported, numbers that come from such a function by elementary ones."""
 
     def __init__(self) -> None:
-        self._rough: dict[int, Any] = {}  # held, so that no other tensor has their ids
+        self._rough = Followed(_ROUGH)
 
     def of(self, name: str, args: Sequence[Any], given: Mapping[str, Any], found: Any) -> Iterator[torch.Tensor]:
         """Whether no number is small of which a function shows the digits, as tensors."""
         name = name.removeprefix("special_")
-        rough = [value for value in pytree.tree_leaves([list(args), dict(given)]) if id(value) in self._rough]
+        rough = self._rough.among(name, args, given, found)
         shown = args[_DIVIDING[name] :][:1] if name in _DIVIDING else rough if name in _LOGARITHMS else ()
-        yield from ((value.abs() >= SMALLEST).all() for value in shown if id(value) in self._rough)
-        if name in _ROUGH or (rough and name not in _EXACT_AGAIN):
-            made = [value for value in pytree.tree_leaves(found) if isinstance(value, torch.Tensor)]
-            self._rough |= {id(value): value for value in made if value.is_floating_point()}
+        yield from ((value.abs() >= SMALLEST).all() for value in shown if any(value is each for each in rough))

@@ -4,12 +4,13 @@ The exporter runs a region on symbols in place of sizes, and notes what it asked
 condition. Intervals of all symbols decide whether a condition holds in a whole box.
 
 Where a size is computed of others in floating point, no corner speaks for those between: a runtime that rounds
-otherwise is one off at some of them (57% of 100 is 56 in double precision, and 57 in single).
+otherwise is one off at some of them (57% of 100 is 56 in double precision, and 57 in single). The same goes for steps
+that fall on such numbers, see `rounded_steps`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import Any
 
@@ -19,6 +20,7 @@ from torch.utils._pytree import tree_leaves
 from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 
 from ..size_boxes import Box, SizeBoxes
+from .rounded_steps import stepping_sizes
 
 LEAST = 2  # the exporter tells one from all larger sizes; the corners of a box alone speak for one
 
@@ -46,13 +48,15 @@ def proven_boxes(
     if not all(size.is_number or size.is_Symbol for shape in shapes for size in shape):
         return []
     conditions = [env.replace(guard.expr) for guard in env.guards]
+    fixed = set().union(*(env.replace(symbol).free_symbols for symbol in stepping_sizes(program)))
     sizes = [[value.shape for value in inputs] for inputs in compared]
     found: dict[Any, SizeBoxes] = {}
     for equal in ({}, *(_equal(shapes, inputs) for inputs in given)):
         named = tuple(tuple(_name(equal.get(size, size)) for size in shape) for shape in shapes)
         asked = [condition.xreplace(equal) for condition in conditions]
         if named not in found:
-            found[named] = SizeBoxes.among(named, sizes, partial(_all_hold, asked))
+            alone = {_name(equal.get(symbol, symbol)) for symbol in fixed}
+            found[named] = SizeBoxes.among(named, sizes, partial(_all_hold, asked, alone))
     return [each for each in found.values() if each.boxes]
 
 
@@ -88,7 +92,10 @@ def _equal(shapes: Sequence[Sequence[Any]], inputs: Sequence[torch.Tensor]) -> d
     }
 
 
-def _all_hold(conditions: Sequence[Any], box: Box) -> bool:
+def _all_hold(conditions: Sequence[Any], alone: Collection[int | str], box: Box) -> bool:
+    """Whether conditions hold in a box in which some sizes, on which a step hangs, are the same everywhere."""
+    if any(low != high for name, (low, high) in box.items() if name in alone):
+        return False
     ranges = {name: ValueRanges(min(max(low, LEAST), high), high) for name, (low, high) in box.items()}
     return all(_holds(condition, ranges) for condition in conditions)
 

@@ -171,6 +171,25 @@ def test_the_places_of_equal_numbers_are_those_of_torch(engine, process) -> None
         assert torch.equal(mod(x), process(x))
 
 
+@pytest.mark.parametrize("engine", ["onnxruntime", "openvino"])
+@pytest.mark.parametrize(
+    "process",
+    [
+        lambda x: x.sigmoid().argmax(-1),
+        lambda x: (x.tanh() * 2).max(-1)[1],
+        lambda x: (-x.sigmoid()).min(0)[1],
+        lambda x: x.sigmoid().argmax(),
+        lambda x: (x[:, :1].sigmoid() * x[:, 1:].sigmoid()).topk(1)[1],
+        lambda x: torch.special.expit(x).topk(2)[1],
+    ],
+)
+def test_of_numbers_that_a_sigmoid_makes_equal_the_first_is_chosen(process, engine) -> None:
+    mod = engaged(process, torch.tensor([[0.3, 0.9, 0.6, 0.1, 0.2], [0.2, 0.5, 0.8, 0.7, 0.4]]), engine)
+    for least in (8.0, 15.0, 16.5, 17.0, 30.0):
+        x = least + torch.tensor([[0.0, 2.0, 1.0, 3.0, 0.5], [1.0, 0.5, 0.25, 2.0, 4.0]])
+        assert torch.equal(mod(x), process(x))
+
+
 @pytest.mark.parametrize("process", SORTS)
 def test_openvino_does_not_sort(process) -> None:
     with pytest.raises(tracepack.LoweringError, match="it sorts, and OpenVINO gives equal numbers in another order"):

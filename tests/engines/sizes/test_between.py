@@ -40,7 +40,9 @@ FUNCTIONS: dict[str, tuple[Function, tuple[tuple[int, ...], ...]]] = {
         lambda x: functional.avg_pool2d(x, 3, 2, 1, ceil_mode=True, count_include_pad=False), (IMAGE,),
     ),
     "resize": (lambda x: functional.interpolate(x, size=(17, 9), mode="bilinear"), (IMAGE,)),
-    "resize by a size": (lambda x: functional.interpolate(x, size=(x.shape[2] // 2, x.shape[3] * 2)), (IMAGE,)),
+    "resize by a size": (
+        lambda x: functional.interpolate(x, size=(x.shape[2] // 2, x.shape[3] * 2), mode="bilinear"), (IMAGE,),
+    ),
     "broadcast": (lambda x, y: x + y, (TEXT, (10, 16))),
     "matmul": (lambda x, y: x @ y, ((6, 10), (10, 7))),
     "concatenate": (lambda x, y: torch.cat([x, y], 1), (TEXT, (6, 4, 16))),
