@@ -44,7 +44,7 @@ def _asks_length(instructions: Sequence[Any], index: int) -> bool:
     if not name.startswith("CALL"):
         return name in ("PUSH_NULL", "MAKE_FUNCTION", "PRECALL")
     load -= instructions[load].opname == "PRECALL"
-    given = instructions[load].opname.startswith("LOAD_FAST") and instructions[index].arg == 1
+    given = instructions[load].opname.startswith(("LOAD_FAST", "LOAD_DEREF")) and instructions[index].arg == 1
     return given and asked(instructions, load) == "len"
 
 
