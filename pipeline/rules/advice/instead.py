@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ...ops.graph.graph import SourceLine
+from ....ops.graph.graph import SourceLine
+from .branch_forms import written_with_cond
 
 _BEFORE = "Do it before, and pass what it gives."
 _DATES = "Make the date before, and pass what is asked of it, such as date.weekday() or date.toordinal()."
@@ -43,6 +44,18 @@ def instead(line: SourceLine | None) -> str:
     return next((form for call, form in _INSTEAD.items() if call in code), "")
 
 
+BOTH_WAYS = (
+    "tracepack.cond(condition, lambda: a, lambda: b) keeps both ways, and so does "
+    "items = items + [item] * int(bool(condition))"
+)
+
+
+def both_ways(line: SourceLine | None) -> str:
+    """What keeps both ways of a branch: the line itself in another form, where there is one."""
+    form = written_with_cond(line)
+    return f"{form} keeps both ways" if form else BOTH_WAYS
+
+
 def for_branch(line: SourceLine | None, about_text: bool) -> str:
     """What to write in place of a branch by what data decides; empty where torch.where or tracepack.cond does.
 
@@ -52,4 +65,6 @@ def for_branch(line: SourceLine | None, about_text: bool) -> str:
     """
     if line is not None and line.code.lstrip().startswith("while "):
         return _ROUNDS
+    if form := written_with_cond(line):
+        return f"Write {form}: it keeps both ways."
     return _TEXTS if about_text else ""
