@@ -15,7 +15,7 @@ from ...ops.runtime.safety.patterns import is_at_start, is_linear, pattern_among
 from ...ops.runtime.user_code import user_stacklevel
 from ..proxies.branches import BRANCH
 from ..recording.guards import MATCH
-from ..rules.advice.instead import both_ways, instead
+from ..rules.advice.instead import both_ways, instead, of_any_length
 from ..rules.gradients import ASKS_GRAD_MODE
 from ..rules.metadata import ROWS
 from ..signature.handlers import caught_errors
@@ -140,10 +140,7 @@ def _named(made: Node | None) -> str:
 def _fixed(node: Node, guard: Guard, what: str) -> Iterator[str]:
     why, found = guard.reason.removeprefix(_ONLY), guard.expected
     if why in _LENGTHS:
-        yield (
-            f"{node.line}: the length is fixed to {found}. A list comprehension, or tracepack.map(fn, items), "
-            "keeps it free"
-        )
+        yield (f"{node.line}: the length is fixed to {found}. {of_any_length(node.line)}")
     elif why == ROWS:
         yield (
             f"{node.line}: the number of rows is fixed to {found}. A list comprehension over them, or "
