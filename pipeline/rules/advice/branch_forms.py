@@ -25,7 +25,9 @@ def written_with_cond(line: SourceLine | None) -> str:
         forms = {_form(tree, line) for tree in _sources(line)}
     except (SyntaxError, ValueError, RecursionError):  # no source of Python, or what has no such form
         return ""
-    found = forms.pop() if len(forms) == 1 else ""  # two files of one name may have the same line
+    found = (
+        forms.pop().replace("lambda :", "lambda:") if len(forms) == 1 else ""
+    )  # as Python 3.10 writes it; two files of one name may have the same line
     return found if len(found) <= _MOST_LETTERS and "\n" not in found else ""
 
 

@@ -57,20 +57,22 @@ class SureExpressions:
     def end(self, start: int, most: int) -> int | None:
         """Where an expression that begins at a place ends, with its value there; None where there is none.
 
-        It ends where an instruction takes more than it has made. Whether all sides go on alike there is for the choice
-        to see: since Python 3.12 each may have a copy of what follows it.
+        It ends where its value was there last before what does more than compute, or takes more than it has made.
+        Whether all sides go on alike there is for the choice to see: since Python 3.12, and in results also before,
+        each may have a copy of what follows it.
 
         Args:
             start: the place.
             most: where it ends at the latest.
         """
-        height = 0
+        height, found = 0, None
         for index in range(start, len(self.instructions)):
             each = self.instructions[index]
+            if height == 1 and (index > start + 1 or load_of(self.instructions[start]) is not None):
+                found = index
             following = height + dis.stack_effect(each.opcode, each.arg, jump=False)
             if index == most or following < 1 or not self._cannot_fail(index):
-                lone = index == start + 1 and load_of(self.instructions[start]) is None
-                return index if height == 1 and not lone else None
+                return found
             if index > start and id(each) in self.targets:
                 return None
             height = following
