@@ -16,7 +16,7 @@ from .examples import Examples
 from .patches.print import muted
 from .recording.recorder import Recorder
 from .recording.rollback import Undo
-from .rules.advice import instead
+from .rules.advice.instead import instead
 from .rules.torch_functions import TRANSFORMS
 from .signature.handlers import form_for
 

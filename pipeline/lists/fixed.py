@@ -15,7 +15,7 @@ from ...ops.runtime.safety.patterns import is_at_start, is_linear, pattern_among
 from ...ops.runtime.user_code import user_stacklevel
 from ..proxies.branches import BRANCH
 from ..recording.guards import MATCH
-from ..rules.advice import instead
+from ..rules.advice.instead import both_ways, instead, of_any_length
 from ..rules.gradients import ASKS_GRAD_MODE
 from ..rules.metadata import ROWS
 from ..signature.handlers import caught_errors
@@ -140,10 +140,7 @@ def _named(made: Node | None) -> str:
 def _fixed(node: Node, guard: Guard, what: str) -> Iterator[str]:
     why, found = guard.reason.removeprefix(_ONLY), guard.expected
     if why in _LENGTHS:
-        yield (
-            f"{node.line}: the length is fixed to {found}. A list comprehension, or tracepack.map(fn, items), "
-            "keeps it free"
-        )
+        yield (f"{node.line}: the length is fixed to {found}. {of_any_length(node.line)}")
     elif why == ROWS:
         yield (
             f"{node.line}: the number of rows is fixed to {found}. A list comprehension over them, or "
@@ -152,10 +149,10 @@ def _fixed(node: Node, guard: Guard, what: str) -> Iterator[str]:
     elif why == guard.reason or (why == BRANCH and (type(found) is not bool or what != "an argument")):
         return
     elif isinstance(found, str | list):
-        form = f". {_COND}" if why == "it was compared" else ""
+        form = f". {both_ways(node.line)}" if why == "it was compared" else ""
         yield f"{node.line}: a text is fixed to {found!r}, because {why}{form}"
     elif type(found) in (int, float, complex, bool) and (type(found) is not bool or what == "an argument"):
-        form = instead(node.line) or (_COND if why == BRANCH else "")
+        form = instead(node.line) or (both_ways(node.line) if why == BRANCH else "")
         yield f"{node.line}: {what} is fixed to {found!r}, because {why}{'. ' if form else ''}{form.rstrip('.')}"
 
 
@@ -179,14 +176,10 @@ def _of_condition(node: Node, guard: Guard, made: Mapping[int, Node], constant: 
         return
     what = _subject(value, made, constant)
     if value.type == SCALARS[bool] and what and not _is_while(node):
-        form = _MATCHED if why == MATCH else _COND
+        form = _MATCHED if why == MATCH else both_ways(node.line)
         yield f"{node.line}: a condition on {what} is fixed to {guard.expected}, because {why}. {form}"
 
 
-_COND = (
-    "tracepack.cond(condition, lambda: a, lambda: b) keeps both ways, and so does "
-    "items = items + [item] * int(bool(condition))"
-)
 _MATCHED = "next((m[1] for m in re.finditer(pattern, text)), default) keeps both ways, and so does re.sub"
 
 
@@ -218,4 +211,4 @@ def _compared(node: Node, guard: Guard, made: Node | None, inputs: set[int]) -> 
     one, other = made.args
     constant = other if id(one) in inputs else one
     if (id(one) in inputs or id(other) in inputs) and not isinstance(constant, Value):
-        yield f"{node.line}: an argument is fixed to {constant!r}, because it was compared. {_COND}"
+        yield f"{node.line}: an argument is fixed to {constant!r}, because it was compared. {both_ways(node.line)}"

@@ -51,7 +51,7 @@ class Loop:
         self.place: Any = place
         self.into: list[Any] | None = into
         self.frame: FrameType | None = None
-        self.recorder, self.source, self.line = recorder, source, user_line()
+        self.recorder, self.source, self.line = recorder, source.within(recorder), user_line()
         self.value: Value | None = None
         self.ways: list[Way] = []
         self.waiting: list[tuple[bool, ...]] = [()]

@@ -154,6 +154,14 @@ class TracedList(Growing, Traced):
     def __class__(self) -> type:
         return list
 
+    def within(self, tracer: Tracer) -> TracedList:
+        """The list as a recording has it: that of a branch has the lists of the one around it as inputs."""
+        if tracer is self.tracer:
+            return self
+        found = TracedList(tracer, tracer.arguments(self), self.concrete, self.varies)
+        found.sized_by, found.given, found.constants = self.sized_by, self.given, self.constants
+        return found
+
     def length(self) -> Any:
         """The length, traced."""
         return self.tracer.scalar("len", self) if self.sized_by is None else self.sized_by()
@@ -172,7 +180,7 @@ class TracedList(Growing, Traced):
         """The length, guarded where data decides it, too: Python fails as well where it unpacks another number."""
         count, length = len(self.concrete), self.length()
         guard = Guard(count, f"the function unpacks it into {count} values")
-        self.tracer.nodes.append(Node(guard, (length.value,), {}, None, user_line()))
+        length.tracer.nodes.append(Node(guard, (length.value,), {}, None, user_line()))
         return count
 
     def __getitem__(self, index: Any) -> Any:

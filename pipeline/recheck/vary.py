@@ -152,8 +152,8 @@ def _one_resized(leaves: Sequence[Any]) -> Iterator[list[Any]]:
     firsts = [leaf.shape[0] if isinstance(leaf, torch.Tensor) and leaf.dim() else 0 for leaf in leaves]
     alike = [index for index, size in enumerate(firsts) if size and size in firsts[:index]]
     for index in alike[:3]:
-        sizes = {firsts[index]: firsts[index] + 2}
-        yield [_resized(leaf, sizes) if number == index else leaf for number, leaf in enumerate(leaves)]
+        rows = {0: firsts[index] + 2}  # and no other size, which may be as large by chance
+        yield [with_sizes(leaf, rows) if number == index else leaf for number, leaf in enumerate(leaves)]
 
 
 def _beyond(known: Iterable[Any]) -> float:

@@ -1,17 +1,23 @@
-"""The recorder of one branch or loop body; values of the outer recording become inputs of its graph."""
+"""The recorder of one branch or loop body, and what it gives; values of the outer recording become its inputs."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch.utils import _pytree as pytree
 
 from ...ops.graph.errors import RecordError
-from ...ops.graph.graph import Node, Value
+from ...ops.graph.graph import Graph, Node, Value
+from ...ops.graph.types import ANY, SCALARS, STRINGS, Type
+from ...ops.graph.verify import verify
 from ...ops.runtime.user_code import user_line
+from ...ops.tracing_hook import current
 from ..proxies.base import is_traced
-from ..proxies.trees import tensor_type
+from ..proxies.trees import concrete, tensor_type
+from ..recheck.prune import prune
 from .recorder import Recorder
 
 
@@ -27,6 +33,7 @@ class Branch(Recorder):
         self.parent = parent
         self.states = parent.states
         self.values.captured, self.values.versions = parent.values.captured, parent.values.versions
+        self.values.lift = self.lift
         self.lifted: dict[int, tuple[Any, Value]] = {}
         self.outer_versions: list[tuple[torch.Tensor, int]] = []
         self.grad_mode = self.written_mode = parent.grad_mode
@@ -68,7 +75,7 @@ class Branch(Recorder):
 
     def lift(self, tensor: torch.Tensor) -> None:
         """Makes a tensor of the outer recording an input of this one."""
-        if tensor in self.values:
+        if self.values.of(tensor) is not None:
             return
         if isinstance(self.parent, Branch):
             self.parent.lift(tensor)
@@ -82,7 +89,9 @@ class Branch(Recorder):
     def lift_scalar(self, scalar: Any) -> Value:
         """Makes a number of the outer recording an input of this one."""
         if id(scalar.value) not in self.lifted:
-            self.lifted[id(scalar.value)] = (scalar, Value(scalar.value.type))
+            value = Value(scalar.value.type)
+            self.lifted[id(scalar.value)] = (scalar, value)
+            self.examples[id(value)] = scalar
         return self.lifted[id(scalar.value)][1]
 
     def refuse_outer_writes(self, line: Any) -> None:
@@ -97,3 +106,77 @@ class Branch(Recorder):
                 where=str(line or ""),
                 fix="Pass the tensor to cond or while_loop as an operand.",
             )
+
+
+@dataclass
+class BranchRecording:
+    """The recording of one branch, condition or loop body.
+
+    Attributes:
+        kinds: what each result is, as text.
+        spec: torch's description of the containers of the results.
+    """
+
+    inputs: list[Value]
+    nodes: list[Node]
+    output: tuple[Any, ...]
+    kinds: list[str]
+    spec: Any
+    lifted: dict[int, tuple[Any, Value]]
+
+    def graph(self, outer: dict[int, Any]) -> Graph:
+        """The closed graph: its inputs are the operands, then every outer value that a branch uses."""
+        extra = [
+            self.lifted[key][1] if key in self.lifted else Value(type_of_result(thing)) for key, thing in outer.items()
+        ]
+        graph = prune(Graph((*self.inputs, *extra), tuple(self.nodes), self.output))
+        verify(graph)
+        return graph
+
+    def types(self) -> list[Type]:
+        """The type of each result; that of a constant is none in particular."""
+        return [leaf.type if isinstance(leaf, Value) else ANY for leaf in self.output]
+
+    def __str__(self) -> str:
+        return f"{', '.join(self.kinds) or 'nothing'} in {type_of(self.spec)}"
+
+
+def of_lists(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function whose lists of numbers and texts are of any length, as those are that a comprehension makes."""
+
+    def listed(result: Any) -> Any:
+        if type(result) is dict:
+            return {key: listed(item) for key, item in result.items()}
+        if type(result) is tuple:
+            return tuple(map(listed, result))
+        recorder = current()
+        plain = type(result) is list and all(type(concrete(item)) in SCALARS for item in result)
+        return recorder.scalar("list", result) if plain and isinstance(recorder, Recorder) else result
+
+    return lambda *args: listed(function(*args))
+
+
+def kind_of_result(leaf: Any) -> str:
+    """What both branches have to give alike, and a loop has to keep, as text."""
+    if isinstance(leaf, torch.Tensor):
+        return f"{str(leaf.dtype).removeprefix('torch.')} of rank {leaf.dim()}"
+    return type(leaf).__name__
+
+
+def type_of_result(leaf: Any) -> Type:
+    """The type of a tensor or scalar, traced or plain."""
+    if is_traced(leaf):
+        found: Type = leaf.value.type
+        return found
+    if isinstance(leaf, torch.Tensor):
+        with torch._C.DisableTorchFunction():
+            return tensor_type(leaf)
+    return STRINGS if isinstance(leaf, list) else SCALARS[type(leaf)]
+
+
+def type_of(spec: Any) -> str:
+    """The outermost container of a result, as text."""
+    if spec.is_leaf():
+        return "a plain value"
+    keys = f" of {', '.join(map(repr, spec.context))}" if spec.type is dict else ""
+    return f"a {spec.type.__name__}{keys}"

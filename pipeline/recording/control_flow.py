@@ -8,7 +8,6 @@ operands, so that its graph is closed. The result for the example is computed by
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -19,8 +18,7 @@ from ...ops.graph.errors import RecordError, SignatureError, TracepackError
 from ...ops.graph.graph import Constant, Graph, Node, Operator, Value
 from ...ops.graph.memory import handed_on
 from ...ops.graph.traverse import leaves as leaves_of
-from ...ops.graph.types import SCALARS, STRINGS, Type
-from ...ops.graph.verify import verify
+from ...ops.graph.types import ANY, SCALARS, Type
 from ...ops.runtime.plan import Plan
 from ...ops.runtime.torch_compiler import exports_here, takes_control_flow
 from ...ops.runtime.user_code import user_line
@@ -29,14 +27,13 @@ from ..proxies.base import is_traced
 from ..proxies.make import traced
 from ..proxies.trees import concrete, tensor_type
 from ..recheck.diff import difference
-from ..recheck.prune import prune
 from ..recheck.reach.objects import Objects
 from ..recheck.vary import clones
 from ..rules.gradients import follow_grad_mode
-from .branch import Branch
+from .branch import Branch, BranchRecording, kind_of_result, of_lists, type_of_result
 from .effects import Watch
 from .recorder import Recorder
-from .results import wrapped_result
+from .results import wrapped_result, wrapped_scalar
 
 
 def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *args: Any) -> Any:
@@ -142,31 +139,7 @@ def _tuple(result: Any) -> tuple[Any, ...]:
     return tuple(result) if isinstance(result, tuple | list) else (result,)
 
 
-@dataclass
-class _Recorded:
-    """The recording of one branch, condition or loop body.
-
-    Attributes:
-        kinds: what each result is, as text.
-        spec: torch's description of the containers of the results.
-    """
-
-    inputs: list[Value]
-    nodes: list[Node]
-    output: tuple[Any, ...]
-    kinds: list[str]
-    spec: Any
-    lifted: dict[int, tuple[Any, Value]]
-
-    def graph(self, outer: dict[int, Any]) -> Graph:
-        """The closed graph: its inputs are the operands, then every outer value that a branch uses."""
-        extra = [self.lifted[key][1] if key in self.lifted else Value(_type(thing)) for key, thing in outer.items()]
-        graph = prune(Graph((*self.inputs, *extra), tuple(self.nodes), self.output))
-        verify(graph)
-        return graph
-
-    def __str__(self) -> str:
-        return f"{', '.join(self.kinds) or 'nothing'} in {type_of(self.spec)}"
+_ALL_RUN = "Both are recorded: trace with an example on which both run."
 
 
 class _Control:
@@ -180,7 +153,11 @@ class _Control:
     ) -> Any:
         """Records both branches, and runs the one that the example takes."""
         leaves, spec = pytree.tree_flatten(args)
-        first, second = (self.record(function, leaves, spec, carried=False) for function in (true_fn, false_fn))
+        functions = (true_fn, false_fn)
+        first, second = (self.record(function, leaves, spec, carried=False) for function in functions)
+        if first.spec != second.spec:  # lists may be of other lengths
+            functions = (of_lists(true_fn), of_lists(false_fn))
+            first, second = (self.record(function, leaves, spec, carried=False) for function in functions)
         if first.spec != second.spec or first.kinds != second.kinds:
             raise self.error("the branches return different structures or dtypes", got=str(second), expected=str(first))
         outer = {key: thing for branch in (first, second) for key, (thing, _) in branch.lifted.items()}
@@ -190,7 +167,8 @@ class _Control:
             taken = graphs[0] if self.truth(concrete(pred)) else graphs[1]
             result = Plan(taken).run(concrete(operands))
         arguments = self.recorder.arguments
-        return self.add((arguments(pred), *graphs, arguments(operands)), result, first.spec)
+        types = [a if a == b else ANY for a, b in zip(first.types(), second.types(), strict=True)]
+        return self.add((arguments(pred), *graphs, arguments(operands)), result, first.spec, types)
 
     def repeat(self, cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried: tuple[Any, ...]) -> Any:
         """Records condition and body, and runs the loop from the example's values."""
@@ -217,18 +195,20 @@ class _Control:
         arguments = self.recorder.arguments
         return self.add((*graphs, arguments(tuple(leaves)), arguments(constant)), state, spec)
 
-    def check_loop(self, test: _Recorded, body: _Recorded, leaves: Sequence[Any], spec: Any) -> None:
+    def check_loop(self, test: BranchRecording, body: BranchRecording, leaves: Sequence[Any], spec: Any) -> None:
         """Refuses a condition that is not one value, and a body that returns other kinds than it takes."""
         if len(test.output) != 1:
             raise self.error("the condition must return one truth value", got=str(test))
         with torch._C.DisableTorchFunction():
-            given = _Recorded([], [], (), [_kind(leaf) for leaf in concrete(leaves)], spec, {})
+            given = BranchRecording([], [], (), [kind_of_result(leaf) for leaf in concrete(leaves)], spec, {})
         if body.spec != spec or body.kinds != given.kinds:
             raise self.error(
                 "the body returns another structure or other dtypes than it takes", got=str(body), expected=str(given)
             )
 
-    def record(self, function: Callable[..., Any], leaves: Sequence[Any], spec: Any, *, carried: bool) -> _Recorded:
+    def record(
+        self, function: Callable[..., Any], leaves: Sequence[Any], spec: Any, *, carried: bool
+    ) -> BranchRecording:
         """Records one function on copies of the operands."""
         branch, objects = Branch(self.recorder), Objects(function, most=1000)
         with torch._C.DisableTorchFunction():
@@ -254,9 +234,9 @@ class _Control:
         follow_grad_mode(branch)
         self.recorder.asked |= branch.asked
         with torch._C.DisableTorchFunction():
-            kinds = [_kind(concrete(leaf)) for leaf in results]
+            kinds = [kind_of_result(concrete(leaf)) for leaf in results]
         inputs = [value for value, _ in pairs if value is not None]
-        return _Recorded(inputs, branch.nodes, output, kinds, found, branch.lifted)
+        return BranchRecording(inputs, branch.nodes, output, kinds, found, branch.lifted)
 
     def refuse_changes(self, objects: Objects) -> None:
         """Refuses a branch that changes a Python object: a trace runs both branches, Python runs one."""
@@ -279,16 +259,31 @@ class _Control:
             return None, leaf
         if type(copy) not in SCALARS and not isinstance(copy, list):
             raise self.error("a loop cannot carry a value of this type", got=type(copy).__name__)
-        value = Value(_type(copy))
+        value = Value(type_of_result(copy))
         return value, traced(branch, value, copy, varies=carried or leaf.varies)
 
-    def add(self, args: tuple[Any, ...], result: Any, spec: Any) -> Any:
-        """Adds the node; returns the result as the function gets it."""
+    def add(self, args: tuple[Any, ...], result: Any, spec: Any, types: Sequence[Type] | None = None) -> Any:
+        """Adds the node; returns the result as the function gets it.
+
+        Args:
+            args: of the node.
+            result: on the example.
+            spec: the containers of the result.
+            types: of the lists of any length in it; None where there are none.
+        """
         node = Node(Operator(self.name), args, {}, None, self.line, True)
         follow_grad_mode(self.recorder)
         self.recorder.nodes.append(node)
         with torch._C.DisableTorchFunction():
-            node.output, wrapped = wrapped_result(self.recorder, self.separated(result), True)
+            found = self.separated(result)
+            kinds = types or [ANY] * len(found)
+            pairs = [
+                wrapped_scalar(self.recorder, kind, leaf, True)
+                if type(leaf) is list and types
+                else wrapped_result(self.recorder, leaf, True)
+                for leaf, kind in zip(found, kinds, strict=True)
+            ]
+        node.output, wrapped = tuple(output for output, _ in pairs), [leaf for _, leaf in pairs]
         self.watch_handed_on(args, wrapped)
         return pytree.tree_unflatten(list(wrapped), spec)
 
@@ -320,26 +315,5 @@ class _Control:
 
     def error(self, what: str, got: object = None, expected: object = None) -> RecordError:
         """An error with the line of the call."""
-        return RecordError(f"{self.name}: {what}", where=str(self.line or ""), got=got, expected=expected)
-
-
-def _kind(leaf: Any) -> str:
-    if isinstance(leaf, torch.Tensor):
-        return f"{str(leaf.dtype).removeprefix('torch.')} of rank {leaf.dim()}"
-    return type(leaf).__name__
-
-
-def _type(leaf: Any) -> Type:
-    """The type of a tensor or scalar, traced or plain."""
-    if is_traced(leaf):
-        found: Type = leaf.value.type
-        return found
-    if isinstance(leaf, torch.Tensor):
-        with torch._C.DisableTorchFunction():
-            return tensor_type(leaf)
-    return STRINGS if isinstance(leaf, list) else SCALARS[type(leaf)]
-
-
-def type_of(spec: Any) -> str:
-    """The outermost container of a result, as text."""
-    return "a plain value" if spec.is_leaf() else f"a {spec.type.__name__}"
+        fix = _ALL_RUN if "fails on the example" in what else ""
+        return RecordError(f"{self.name}: {what}", where=str(self.line or ""), got=got, expected=expected, fix=fix)

@@ -13,7 +13,7 @@ from ...ops.graph.types import ARRAY, STR, ScalarType
 from ...ops.runtime.user_code import following_instruction, running_instruction, user_line
 from ..proxies.branches import BRANCH
 from ..proxies.tracer import Tracer
-from ..rules.advice import for_branch, instead
+from ..rules.advice.instead import for_branch, instead
 
 _CHOOSE = (
     "Use torch.where or tracepack.cond(pred, true_fn, false_fn, *args) for a choice that data makes; "

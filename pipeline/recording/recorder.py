@@ -73,8 +73,7 @@ class Recorder(TorchFunctionMode):
     def __init__(self, settled: bool = False) -> None:
         super().__init__()
         self.settled = settled
-        self.nodes: list[Node] = []
-        self.values = Values()
+        self.nodes, self.values = list[Node](), Values()
         self.failed: tuple[BaseException, Any] | None = None
         self.generators = Generators(self.nodes.append)
         self.sources: list[torch.Generator] = []
@@ -85,8 +84,7 @@ class Recorder(TorchFunctionMode):
         self.ended = False
         self.given: set[int] = set()
         self.grad_mode = self.written_mode = True
-        self.asked: set[str] = set()
-        self.plainly_used = ""
+        self.asked, self.plainly_used = set[str](), ""
         self.rounds, self.examples = Rounds(), dict[int, Any]()
 
     # -- inputs and outputs ------------------------------------------------------------------------------------
@@ -233,7 +231,9 @@ class Recorder(TorchFunctionMode):
             return record(self, func, args, {})
 
     def pin(self, scalar: Any, reason: str) -> Any:
-        """Guards that a traced scalar keeps its present value, and returns that."""
+        """Guards, in the branch that made it, that a traced scalar keeps its present value, and returns that."""
+        if scalar.tracer is not self:
+            return scalar.tracer.pin(scalar, reason)
         self.refuse_ended()
         if self.printing:
             return scalar.concrete

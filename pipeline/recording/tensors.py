@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -28,6 +28,7 @@ class Values:
         loose: ids of the Values whose rank may hang on sizes.
         twins: tensors that may be one object or two, depending on the inputs.
         chosen: tensors in whose place Python has a number on other data.
+        lift: makes a value of a tensor of the recording around this one, where this is of a branch.
     """
 
     def __init__(self) -> None:
@@ -45,11 +46,14 @@ class Values:
             int, int
         ] = {}  # the address of torch's own object behind a tensor, by the id of the tensor
         self._alive: list[Any] = []
+        self.lift: Callable[[Any], None] | None = None
         self._inside: set[int] = set()  # the memory of values; of constants in `_outside`
         self._outside: set[int] = {0}
 
     def __contains__(self, tensor: Any) -> bool:
         """Whether a tensor is a value of the recording, rather than a captured one."""
+        if id(tensor) not in self._values and self.lift is not None:
+            self.lift(tensor)
         return id(tensor) in self._values
 
     def of(self, tensor: Any) -> Value | None:

@@ -46,7 +46,7 @@ def dispatch(recorder: Tracer, func: Callable[..., Any], args: tuple[Any, ...], 
         return all_true(recorder, args[0])
     why = refusal(func)
     if why is not None:
-        recorder.refuse(why.what.format(function=title(func)), why.fix)
+        recorder.refuse(why.what.format(function=title(func)), why.fix_for(user_line()))
     return record(recorder, func, args, kwargs)
 
 

@@ -11,11 +11,12 @@ from typing import Any
 import torch
 
 from ...ops.graph.errors import RecordError
-from ...ops.graph.graph import Operator
+from ...ops.graph.graph import Operator, SourceLine
 from ...ops.runtime.primitives.views import strided_copy
 from ...ops.runtime.user_code import user_line
 from ..proxies.base import is_traced
 from ..proxies.tracer import Tracer
+from .advice.branch_forms import written_with_cond
 from .assertions import all_true
 from .gradients import set_grad_mode
 
@@ -28,6 +29,11 @@ class Refusal:
 
     what: str
     fix: str
+
+    def fix_for(self, line: SourceLine | None) -> str:
+        """What to do instead in a line: of a branch the form of both its sides."""
+        form = written_with_cond(line) if self is _BRANCH else ""
+        return f"Write {form}: it keeps both ways. {self.fix}" if form else self.fix
 
 
 _BRANCH = Refusal(

@@ -175,7 +175,7 @@ WORDS = {
     "a function in place of a text": r"re.sub with a function in place of a text .* Go through re.finditer",
     "list of tensors": "is asked by a traced key",
     "default of another kind": r"table.get\(key\) gives None for a key that is missing",
-    "tensor of two": r"a branch was taken on it; got True. Use torch.where or tracepack.cond\(pred, true_fn, ",
+    "tensor of two": r"a branch was taken on it; got True. Write tracepack.cond\(x.sum\(\).item\(\) > 0, ",
     "two types": "a branch on a tensor cannot be recorded: only one side of it ran. Use torch.where, or tracepack.cond",
 }
 

@@ -147,6 +147,8 @@ def _not(thing: Any) -> Any:
     recorder = active()
     if recorder is not None:
         thing = number_of(recorder, thing)
+        if type(thing) in _OWN:
+            thing = recorder.scalar("bool", thing)
         if issubclass(type(thing), TracedNumber):
             return recorder.scalar("not_", thing)
     return not thing

@@ -29,7 +29,6 @@ _METHODS = frozenset(
     removeprefix removesuffix isdigit isalpha isalnum isspace isupper islower isnumeric isdecimal isascii""".split()
 )
 _SPECIFICATION = re.compile(r"[<>^]?0?\d{0,3},?(\.\d{1,2}[feg%])?")
-_ENDS = ("JUMP_FORWARD", "STORE_FAST", "RETURN_VALUE")
 
 
 def is_ready(instructions: Sequence[Any], index: int) -> bool:
@@ -44,7 +43,7 @@ def _asks_length(instructions: Sequence[Any], index: int) -> bool:
     if not name.startswith("CALL"):
         return name in ("PUSH_NULL", "MAKE_FUNCTION", "PRECALL")
     load -= instructions[load].opname == "PRECALL"
-    given = instructions[load].opname.startswith("LOAD_FAST") and instructions[index].arg == 1
+    given = instructions[load].opname.startswith(("LOAD_FAST", "LOAD_DEREF")) and instructions[index].arg == 1
     return given and asked(instructions, load) == "len"
 
 
@@ -58,20 +57,25 @@ class SureExpressions:
     def end(self, start: int, most: int) -> int | None:
         """Where an expression that begins at a place ends, with its value there; None where there is none.
 
+        It ends where its value was there last before what does more than compute, or takes more than it has made.
+        Whether all sides go on alike there is for the choice to see: since Python 3.12, and in results also before,
+        each may have a copy of what follows it.
+
         Args:
             start: the place.
             most: where it ends at the latest.
         """
-        height = 0
+        height, found = 0, None
         for index in range(start, len(self.instructions)):
             each = self.instructions[index]
-            if index == most or not self._cannot_fail(index):
-                ends = height == 1 and (index == most or each.opname in _ENDS)
-                lone = index == start + 1 and load_of(self.instructions[start]) is None
-                return index if ends and not lone else None
+            if height == 1 and (index > start + 1 or load_of(self.instructions[start]) is not None):
+                found = index
+            following = height + dis.stack_effect(each.opcode, each.arg, jump=False)
+            if index == most or following < 1 or not self._cannot_fail(index):
+                return found
             if index > start and id(each) in self.targets:
                 return None
-            height += dis.stack_effect(each.opcode, each.arg)
+            height = following
         return None
 
     def loads(self, start: int, end: int) -> list[SideLoad]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from ...ops.graph.graph import SourceLine
+import re
+
+from ....ops.graph.graph import SourceLine
+from .branch_forms import written_with_cond
 
 _BEFORE = "Do it before, and pass what it gives."
 _DATES = "Make the date before, and pass what is asked of it, such as date.weekday() or date.toordinal()."
@@ -28,6 +31,32 @@ _INSTEAD = {
     "validate_python(": "Make a dict of it, and a model of that dict outside of the function.",
     "gcd(": "Use torch.gcd(torch.tensor(a), torch.tensor(b)).item().",
 }
+_ITERATING = {
+    "combinations": "[(a, b) for i, a in enumerate(xs) for b in xs[i + 1 :]]",
+    "permutations": "[(a, b) for i, a in enumerate(xs) for j, b in enumerate(xs) if i != j]",
+    "product": "[(a, b) for a in xs for b in ys]",
+    "zip_longest": "zip(xs + [fill] * (len(ys) - len(xs)), ys + [fill] * (len(xs) - len(ys)))",
+    "groupby": "for x in sorted(xs): groups.setdefault(key(x), []).append(x)",
+    "deque": "[xs[max(0, i - 2) : i + 1] for i in range(len(xs))], the last three at each place,",
+    "takewhile": "xs[: next((i for i, x in enumerate(xs) if not wanted(x)), len(xs))]",
+    "dropwhile": "xs[next((i for i, x in enumerate(xs) if not wanted(x)), len(xs)) :]",
+    "filterfalse": "[x for x in xs if not wanted(x)]",
+    "starmap": "[function(*each) for each in items]",
+    "compress": "[x for x, keep in zip(xs, mask) if keep]",
+    "repeat": "[(x, value) for x in xs]",
+    "cycle": "[(table[i % len(table)], x) for i, x in enumerate(xs)]",
+}
+"""What does the work of functions of itertools and collections, for lists of any length."""
+_CALLS = re.compile(rf"\b({'|'.join(_ITERATING)})\(")
+ANY_LENGTH = "A list comprehension, or tracepack.map(fn, items), keeps it free"
+
+
+def of_any_length(line: SourceLine | None) -> str:
+    """What keeps the length of a list free that a line goes through."""
+    found = _CALLS.search(line.code if line is not None else "")
+    return f"Instead of {found[1]} {_ITERATING[found[1]]} keeps it free" if found else ANY_LENGTH
+
+
 _ROUNDS = "Use tracepack.while_loop(cond_fn, body_fn, *carried), as docs/guide.md does for boxes."
 _TEXTS = (
     "tracepack.cond(condition, lambda: a, lambda: b) keeps both ways, of a list by len(items) > 0; a table, "
@@ -43,6 +72,18 @@ def instead(line: SourceLine | None) -> str:
     return next((form for call, form in _INSTEAD.items() if call in code), "")
 
 
+BOTH_WAYS = (
+    "tracepack.cond(condition, lambda: a, lambda: b) keeps both ways, and so does "
+    "items = items + [item] * int(bool(condition))"
+)
+
+
+def both_ways(line: SourceLine | None) -> str:
+    """What keeps both ways of a branch: the line itself in another form, where there is one."""
+    form = written_with_cond(line)
+    return f"{form} keeps both ways" if form else BOTH_WAYS
+
+
 def for_branch(line: SourceLine | None, about_text: bool) -> str:
     """What to write in place of a branch by what data decides; empty where torch.where or tracepack.cond does.
 
@@ -52,4 +93,6 @@ def for_branch(line: SourceLine | None, about_text: bool) -> str:
     """
     if line is not None and line.code.lstrip().startswith("while "):
         return _ROUNDS
+    if form := written_with_cond(line):
+        return f"Write {form}: it keeps both ways."
     return _TEXTS if about_text else ""

@@ -1,0 +1,1 @@
+"""What to write in place of code that cannot be recorded."""

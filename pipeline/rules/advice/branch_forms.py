@@ -1,0 +1,264 @@
+"""The branch of a line of the user, written with `tracepack.cond`, so that both sides of it are recorded.
+
+What is said at a trace shows the user's own names. It has to work as it is written, so nothing is said of a branch that
+is more than a choice between values: one that binds names in a row that hang on each other, loops, or returns None.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import PurePath
+
+from ....ops.graph.graph import SourceLine
+
+_MOST_LETTERS = 300
+
+
+def written_with_cond(line: SourceLine | None) -> str:
+    """The branch that a line takes, with `tracepack.cond`; empty where there is no such form, or no source."""
+    if line is None or line.code.lstrip().startswith(("while ", "assert ", "match ", "case ")):
+        return ""
+    try:
+        forms = {_form(tree, line) for tree in _sources(line)}
+    except (SyntaxError, ValueError, RecursionError):  # no source of Python, or what has no such form
+        return ""
+    found = (
+        forms.pop().replace("lambda :", "lambda:") if len(forms) == 1 else ""
+    )  # as Python 3.10 writes it; two files of one name may have the same line
+    return found if len(found) <= _MOST_LETTERS and "\n" not in found else ""
+
+
+def _sources(line: SourceLine) -> Iterator[ast.AST]:
+    """The files that have the line; a line knows its file without the folders."""
+    for path in list(linecache.cache):
+        text = linecache.getline(path, line.line).strip() if PurePath(path).name == line.file else ""
+        if text and text[: len(line.code)] == line.code:
+            yield _parsed("".join(linecache.getlines(path)))
+
+
+@lru_cache(8)
+def _parsed(source: str) -> ast.AST:
+    return ast.parse(source)
+
+
+def _form(tree: ast.AST, line: SourceLine) -> str:
+    for node in ast.walk(tree):
+        for block in (getattr(node, name, None) for name in ("body", "orelse", "finalbody")):
+            lines: list[ast.stmt] = block if isinstance(block, list) else []
+            for place, each in enumerate(lines):
+                if isinstance(each, ast.If) and any(_holds(test, line.line) for test in _tests(each)):
+                    return _of_statement(lines[place:])
+    values = [each for each in ast.walk(tree) if isinstance(each, ast.IfExp | ast.BoolOp) and _holds(each, line.line)]
+    inner = {id(part) for each in values for part in ast.walk(each) if part is not each}
+    outermost = [each for each in values if id(each) not in inner]
+    return ast.unparse(_choice(outermost[0])) if len(outermost) == 1 and _is_plain(outermost[0]) else ""
+
+
+def _tests(branch: ast.If) -> Iterator[ast.expr]:
+    """The conditions of an `if` with its `elif`."""
+    yield branch.test
+    match branch.orelse:
+        case [ast.If() as other]:
+            yield from _tests(other)
+
+
+def _holds(node: ast.expr, number: int) -> bool:
+    return node.lineno <= number <= (node.end_lineno or node.lineno)
+
+
+def _is_plain(node: ast.AST) -> bool:
+    """Whether an expression may stand in a lambda, and gives no None."""
+    own = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom, ast.Starred)
+    sides = [side for each in ast.walk(node) if isinstance(each, ast.IfExp) for side in (each.body, each.orelse)]
+    return not any(isinstance(each, own) for each in ast.walk(node)) and not any(map(_is_none, [node, *sides]))
+
+
+def _is_none(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+# -- statements ----------------------------------------------------------------------------------------------------
+
+
+def _of_statement(block: Sequence[ast.stmt]) -> str:
+    """The statement that takes the place of an `if`, the first of the rest of a block."""
+    first = block[0]
+    assert isinstance(first, ast.If)
+    if (appended := _appended(first)) is not None:
+        return appended
+    if (value := _returned(block)) is not None:
+        return f"return {ast.unparse(value)}" if _is_plain(value) else ""
+    if (before := _returned_before_others(block)) is not None:
+        return before
+    names = list(dict.fromkeys(name for each in _chain(first) for name in _bound(each)))
+    if not names or any(name == "" for name in names):
+        return ""
+    value = _assigned(first, names)
+    return f"{', '.join(names)} = {ast.unparse(value)}" if value is not None and _is_plain(value) else ""
+
+
+def _appended(branch: ast.If) -> str | None:
+    """What adds an item to a list or not."""
+    match branch:
+        case ast.If(body=[ast.Expr(ast.Call(ast.Attribute(ast.Name(name), "append"), [item], []))], orelse=[]) if (
+            _is_plain(branch.test) and _is_plain(item)
+        ):
+            more = f"tracepack.cond({_test(branch.test)}, lambda: [{ast.unparse(item)}], lambda: [])"
+            if isinstance(item, ast.Constant | ast.Name):
+                more = f"[{ast.unparse(item)}] * int(bool({ast.unparse(branch.test)}))"
+            return f"{name} = {name} + {more}"
+    return None
+
+
+def _returned(block: Sequence[ast.stmt]) -> ast.expr | None:
+    """The value that a block returns, whichever way it takes."""
+    match block:
+        case [ast.Return(value), *_]:
+            return value
+        case [ast.If() as branch, *rest] if _is_plain(branch.test):
+            one, other = _returned(branch.body), _returned([*branch.orelse, *rest])
+            return None if one is None or other is None else _cond(branch.test, one, other)
+    return None
+
+
+def _returned_before_others(block: Sequence[ast.stmt]) -> str | None:
+    """What returns a value, or goes on with several lines, which become a function."""
+    match block:
+        case [ast.If(test, [ast.Return(ast.expr() as value)], []), *rest, ast.Return(ast.expr() as last)]:
+            if not rest or not all(map(_is_plain, (test, value, last))):
+                return None
+            given = ", ".join(f"{name}={name}" for name in _rebound(rest))
+            form = f"return tracepack.cond({_test(test)}, lambda: {_side(value)}, rest)"
+            return f"{form}, where def rest({given}): has the lines after it,"
+    return None
+
+
+def _rebound(lines: Sequence[ast.stmt]) -> list[str]:
+    """The names that some lines read before they set them."""
+    found, known = list[str](), set[str]()
+    for line in lines:
+        parts = list(ast.walk(line))
+        loops = [each.target for each in parts if isinstance(each, ast.For | ast.comprehension)]
+        own = {each.id for loop in loops for each in ast.walk(loop) if isinstance(each, ast.Name)}
+        names = [each for each in parts if isinstance(each, ast.Name) and each.id not in own]
+        changed = [each.target for each in parts if isinstance(each, ast.AugAssign)]
+        read = [each for each in names if isinstance(each.ctx, ast.Load) or each in changed]
+        found += [each.id for each in read if each.id not in known]
+        known |= {each.id for each in names if isinstance(each.ctx, ast.Store)}
+    return [name for name in dict.fromkeys(found) if name in known]
+
+
+def _chain(branch: ast.If) -> Iterator[Sequence[ast.stmt]]:
+    """The sides of an `if` with its `elif`."""
+    yield branch.body
+    match branch.orelse:
+        case [ast.If() as other]:
+            yield from _chain(other)
+        case []:
+            pass
+        case block:
+            yield block
+
+
+def _bound(block: Sequence[ast.stmt]) -> dict[str, ast.expr]:
+    """The names that a side sets, with their values; one without letters where it does more than that."""
+    found: dict[str, ast.expr] = {}
+    for each in block:
+        match each:
+            case ast.Assign([ast.Name(name)], value):
+                pairs = [(name, value)]
+            case ast.Assign([ast.Tuple(targets)], ast.Tuple(values)) if len(targets) == len(values):
+                pairs = [(getattr(target, "id", ""), value) for target, value in zip(targets, values, strict=True)]
+            case ast.AugAssign(ast.Name(name), operator, value):
+                pairs = [(name, ast.BinOp(ast.Name(name), operator, value))]
+            case _:
+                return {"": ast.Constant(None)}
+        read = {part.id for _, value in pairs for part in ast.walk(value) if isinstance(part, ast.Name)}
+        if read & found.keys():  # it needs what the line before it has set
+            return {"": ast.Constant(None)}
+        found |= dict(pairs)
+    return found
+
+
+def _assigned(branch: ast.If, names: Sequence[str]) -> ast.expr | None:
+    """What the names become; each that a side does not set keeps its value."""
+    if not _is_plain(branch.test):
+        return None
+    match branch.orelse:
+        case [ast.If() as chained]:
+            other = _assigned(chained, names)
+        case block:
+            other = _together(_bound(block), names)
+    return None if other is None else _cond(branch.test, _together(_bound(branch.body), names), other)
+
+
+def _together(values: dict[str, ast.expr], names: Sequence[str]) -> ast.expr:
+    found = [values.get(name, ast.Name(name)) for name in names]
+    return found[0] if len(found) == 1 else ast.Tuple(found)
+
+
+# -- expressions ---------------------------------------------------------------------------------------------------
+
+
+def _choice(value: ast.expr) -> ast.expr:
+    """An expression, whose choice is one by `tracepack.cond`."""
+    match value:
+        case ast.IfExp(test, body, orelse):
+            return _cond(test, body, orelse)
+        case ast.BoolOp(operator, [one, *others]):
+            rest = others[0] if len(others) == 1 else ast.BoolOp(operator, others)
+            sides = (rest, one) if isinstance(operator, ast.And) else (one, rest)
+            return _cond(one, *sides)
+    return value
+
+
+def _cond(test: ast.expr, one: ast.expr, other: ast.expr) -> ast.expr:
+    """The choice as a call.
+
+    Raises:
+        ValueError: it is one between constants of different types, which `tracepack.cond` refuses.
+    """
+    if isinstance(one, ast.Constant) and isinstance(other, ast.Constant) and type(one.value) is not type(other.value):
+        raise ValueError("two types")
+    text = f"tracepack.cond({_test(test)}, lambda: {_side(one)}, lambda: {_side(other)})"
+    return ast.parse(text, mode="eval").body
+
+
+def _side(value: ast.expr) -> str:
+    return ast.unparse(_choice(value) if isinstance(value, ast.IfExp) else value)
+
+
+def _test(test: ast.expr) -> str:
+    """A condition as an argument, where Python asks for no truth: `and` and `or` are choices then."""
+    match test:
+        case ast.UnaryOp(ast.Not(), ast.BoolOp() as inner):
+            return f"not {_test(inner)}"
+        case ast.BoolOp(operator, [one, *others]):
+            rest = others[0] if len(others) == 1 else ast.BoolOp(operator, others)
+            first, last = _truth(one), _truth(rest)
+            if _cannot_fail(rest):
+                return f"{first} {'and' if isinstance(operator, ast.And) else 'or'} {last}"
+            sides = (last, "False") if isinstance(operator, ast.And) else ("True", last)
+            return f"tracepack.cond({first}, lambda: {sides[0]}, lambda: {sides[1]})"
+    return ast.unparse(test)
+
+
+def _truth(test: ast.expr) -> str:
+    """A condition as a bool."""
+    text = _test(test)
+    own = isinstance(test, ast.Compare) or (isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not))
+    return text if own or isinstance(test, ast.BoolOp) else f"bool({text})"
+
+
+def _cannot_fail(test: ast.expr) -> bool:
+    """Whether a condition may be asked for where Python would not: it compares variables, and lengths of them."""
+    for each in ast.walk(test):
+        match each:
+            case ast.Call(ast.Name("len"), [ast.Name()], []):
+                pass
+            case ast.Call() | ast.Subscript() | ast.Attribute() | ast.BinOp() | ast.IfExp() | ast.BoolOp():
+                return False
+    return isinstance(test, ast.Compare)

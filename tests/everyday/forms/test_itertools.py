@@ -1,0 +1,96 @@
+"""Functions of itertools and collections that fix the length: said at the trace, with a form that keeps it free."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import warnings
+from collections import deque
+from pathlib import Path
+
+import pytest
+
+import tracepack
+from tracepack.pipeline.rules.advice.instead import _ITERATING
+
+XS, YS = [3, 1, 2], [5, 4]
+
+
+def grouped(xs):
+    groups = {}
+    for x in sorted(xs):
+        groups.setdefault(str(x), []).append(x)
+    return groups
+
+
+FORMS = {
+    "combinations": (
+        lambda xs, ys: list(itertools.combinations(xs, 2)),
+        lambda xs, ys: [(a, b) for i, a in enumerate(xs) for b in xs[i + 1 :]],
+    ),
+    "permutations": (
+        lambda xs, ys: list(itertools.permutations(xs, 2)),
+        lambda xs, ys: [(a, b) for i, a in enumerate(xs) for j, b in enumerate(xs) if i != j],
+    ),
+    "product": (lambda xs, ys: list(itertools.product(xs, ys)), lambda xs, ys: [(a, b) for a in xs for b in ys]),
+    "zip_longest": (
+        lambda xs, ys: list(itertools.zip_longest(xs, ys, fillvalue=0)),
+        lambda xs, ys, fill=0: list(
+            zip(xs + [fill] * (len(ys) - len(xs)), ys + [fill] * (len(xs) - len(ys)), strict=True)
+        ),
+    ),
+    "groupby": (lambda xs, ys: {k: list(g) for k, g in itertools.groupby(sorted(xs), str)}, lambda xs, ys: grouped(xs)),
+    "deque": (
+        lambda xs, ys: list(deque(xs, maxlen=3)),
+        lambda xs, ys: [xs[max(0, i - 2) : i + 1] for i in range(len(xs))][-1],
+    ),
+    "takewhile": (
+        lambda xs, ys: list(itertools.takewhile(lambda x: x > 1, xs)),
+        lambda xs, ys: xs[: next((i for i, x in enumerate(xs) if not x > 1), len(xs))],
+    ),
+    "dropwhile": (
+        lambda xs, ys: list(itertools.dropwhile(lambda x: x > 1, xs)),
+        lambda xs, ys: xs[next((i for i, x in enumerate(xs) if not x > 1), len(xs)) :],
+    ),
+    "filterfalse": (
+        lambda xs, ys: list(itertools.filterfalse(lambda x: x > 1, xs)),
+        lambda xs, ys: [x for x in xs if not x > 1],
+    ),
+    "starmap": (
+        lambda xs, ys: list(itertools.starmap(pow, zip(xs, ys, strict=False))),
+        lambda xs, ys, function=lambda a, b: a**b: [function(*each) for each in zip(xs, ys, strict=False)],
+    ),
+    "compress": (
+        lambda xs, ys: list(itertools.compress(xs, [y > 4 for y in ys])),
+        lambda xs, ys: [x for x, keep in zip(xs, [y > 4 for y in ys], strict=False) if keep],
+    ),
+    "repeat": (lambda xs, ys: list(zip(xs, itertools.repeat(7))), lambda xs, ys, value=7: [(x, value) for x in xs]),
+    "cycle": (
+        lambda xs, ys: list(zip(itertools.cycle("ab"), xs)),
+        lambda xs, ys, table="ab": [(table[i % len(table)], x) for i, x in enumerate(xs)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_a_function_that_fixes_the_length_is_said_with_a_form_that_keeps_it_free(name) -> None:
+    plain, form = FORMS[name]
+    with pytest.warns(UserWarning, match=f"the length is fixed to [23]. Instead of {name} .* keeps it free"):
+        tracepack.trace(plain, XS, YS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mod = tracepack.trace(form, XS, YS)
+    for xs, ys in ((XS, YS), ([4], [1, 9]), ([2, 2, 7, 1, 0], [5, 6, 1])):
+        assert mod(xs, ys) == plain(xs, ys)
+
+
+def test_the_forms_that_are_shown_are_those_that_are_tried() -> None:
+    tried = ast.unparse(ast.parse(Path(__file__).read_text()))
+    for given in (("x > 1", "wanted(x)"), ("str(x)", "key(x)"), (", strict=False", ""), (", strict=True", "")):
+        tried = tried.replace(*given)
+    for given in (("zip(xs, [y > 4 for y in ys])", "zip(xs, mask)"), ("in zip(xs, ys)]", "in items]")):
+        tried = tried.replace(*given)
+    assert FORMS.keys() == _ITERATING.keys()
+    for form in (each.partition(", the last")[0] for each in _ITERATING.values()):
+        lines = ast.unparse(ast.parse(form)).splitlines()
+        assert all(line.strip() in tried for line in lines)
