@@ -228,10 +228,9 @@ class Replay:
         return Mismatch(found, leaves, repeated=not first, place=changed)
 
     def _after_many_calls(self, moving: Moves, before: Moves) -> Mismatch | None:
-        """Compares function and pipeline as if the function had been called very often.
+        """Compares function and pipeline where an object still changes after some calls with one example.
 
-        An object that still changes after some calls with one example counts, sums or collects: it is set to values
-        that more calls could give.
+        It counts, sums or collects: both are called often, and with values in it that more calls could give.
 
         Args:
             moving: what the last call changed: places, keys, and what stood there after it.
@@ -239,12 +238,14 @@ class Replay:
         """
         if not moving:
             return None
+        kept = len(self.shapes)
         for _ in in_later_states(moving, before, self.objects.plain_values()):
             others = [] if self.trusts else [ones(self.examples.leaves)]  # a factor would not show on zeros
             for leaves in (self.examples.leaves, *others):
                 _, found = self._call(leaves)
                 if found:
                     return Mismatch(found, leaves, repeated=True, place=moving[0][:2])
+            del self.shapes[kept:]
         return None
 
     def _with_models(self) -> Mismatch | None:
