@@ -41,6 +41,8 @@ def in_later_states(moving: Moves, before: Moves, known: Iterable[Any]) -> Itera
         before: what had changed before that call.
         known: the numbers and texts that the code names.
     """
+    if not moving:
+        return
     until = time.perf_counter() + SECONDS
     for _ in range(MANY):
         yield

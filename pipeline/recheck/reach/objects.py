@@ -24,7 +24,9 @@ from ....ops.lowering.patches.lock import lowering
 from ....ops.op import InferenceOp
 from ....ops.runtime.user_code import OURS, codes_in, decorated, functions_in, names_in, stored_attributes
 from ...proxies.base import is_traced
+from ..glimpses import brief
 from .hidden import access, counts
+from .later import Moves
 from .leads import drawn_from, holds_traced, leads, modules_in, texts_for_names
 from .places import (
     Location,
@@ -94,6 +96,14 @@ class Objects:
             found = [(place, key) for place in self._places for key in place.changed()]
         found += [(place, ...) for array, before, place in self._arrays if array.tobytes() != before.tobytes()]
         return found
+
+    def state(self) -> Moves:
+        """The same, each with a glimpse of what is there now."""
+        return [(place, key, brief(place.read().get(key))) for place, key in self.changes()]
+
+    def first_change(self) -> tuple[Location, Any] | None:
+        """The first of them."""
+        return next(iter(self.changes()), None)
 
     def restore(self) -> None:
         """Gives everything back what it held, and empties caches that hold things of a recording."""
