@@ -211,7 +211,7 @@ class _Tracing:
             parameters, facts = pipeline_facts(self.examples.items, self.names, first.graph)
             name_sizes(first.graph, second, self.examples.leaves)
             graph = with_settings(first.graph, dtype, first.recorder.asked | asked_unseen(self.objects))
-            refuse_unloadable(graph)
+            refuse_unloadable(graph, str(first_line(self.user) or ""))
             found = _here(Program(_name(self.user), graph, parameters, facts))
             replay = Replay(self.user, self.examples, first.recorder, found, self.objects, time.perf_counter() - began)
             if (mismatch := replay.mismatch()) is not None:
