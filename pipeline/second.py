@@ -11,6 +11,7 @@ from ..ops.graph.graph import Graph
 from .examples import Examples
 from .recheck.diff import difference
 from .recheck.mismatch import DIFFERS, NO_INPUT
+from .recheck.prune import deciding
 from .recheck.vary import shifted, varied
 from .recording.random import settle
 from .recording.recorder import Recorder
@@ -70,7 +71,9 @@ def refuse_motion(replay: Replay, record: Callable[[], Recording]) -> None:
     if not replay.moving:
         return
     before, after = (replay.recorded_after(calls, record) for calls in (CALLS, CALLS + 1))
-    found = difference(before.graph, after.graph) if before is not None and after is not None else None
+    if before is None or after is None:
+        return
+    found = difference(deciding(before.graph), deciding(after.graph))
     if found is not None:
         raise RecordError(
             f"a recording after another call differs: {found.what}; the function keeps state in "

@@ -42,11 +42,12 @@ def test_what_only_notes_is_taken() -> None:
     op = tracepack.script(torch.nn.Linear(3, 3), device="cpu")
 
     def make() -> Callable[[torch.Tensor], Any]:
-        seen, sizes = SimpleNamespace(sum=0.0, calls=0), deque[int](maxlen=100)
+        seen, sizes = SimpleNamespace(sum=0.0, calls=0, mean=torch.zeros(3)), deque[int](maxlen=100)
 
         def process(x: torch.Tensor) -> Any:
             seen.sum += float(x.mean())
             seen.calls += 1
+            seen.mean = 0.9 * seen.mean + 0.1 * x.mean(0)
             sizes.append(x.shape[0])
             return op(x) @ weight, torch.where(x > 0, x, -x)
 
