@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
@@ -29,12 +29,11 @@ from .patches.print import muted
 from .pipeline import Pipeline
 from .recheck.answers import by_chance, difference, shares_otherwise
 from .recheck.containers import has_dict, ordered, plain
-from .recheck.glimpses import brief, itself, outline, parameter, shapes
+from .recheck.glimpses import itself, outline, parameter, shapes
 from .recheck.key_order import has_order, key_orders, turned
 from .recheck.mismatch import Mismatch, raised
 from .recheck.reach.later import Moves, in_later_states, moved
 from .recheck.reach.objects import Objects
-from .recheck.reach.places import Location
 from .recheck.sizes import has_other_dtypes
 from .recheck.uninitialised import Filled, examples_within, fills, is_unchecked, is_uninitialised, trusts_values
 from .recheck.vary import clones, has_float, named_ints, one_float, one_whole, ones, whole
@@ -43,6 +42,7 @@ from .recording.rollback import States, Undo
 
 TRIES = 4  # of a function that may give other results by chance, as some reductions in several threads do
 ROUNDED = (math.ceil, math.floor)  # the ints that are tried for a float, beside those that the code names
+Made = TypeVar("Made")
 CALLS = 3  # in a row, with the example itself
 MOST_ROUNDS = 20  # of a loop on other data than the example: it may never end, or double its tensors each time
 MOST_SECONDS = 10.0  # spent on replays, or as long as the recording took: only large models get fewer replays
@@ -62,6 +62,7 @@ class Replay:
     Attributes:
         shapes: the flat inputs and the result of each call.
         changed: whether the function changed a list or a dict that it was given.
+        moving: what it still changes in Python's objects after some calls with the example.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class Replay:
         self.pipeline = pipeline.session() if self.stateful else pipeline
         self.values, self.fills = not is_uninitialised(pipeline.graph), fills(pipeline.graph)
         self.shapes: list[tuple[Sequence[Any], Any]] = []
+        self.moving: Moves = []
         self.resizes, self.changed, self.exact = not is_unchecked(pipeline.graph), False, True
         self.trusts = trusts_values(pipeline.graph)
         self.within: AbstractContextManager[Any] = nullcontext()
@@ -81,17 +83,20 @@ class Replay:
         """The first call in which the two differ."""
         return self._in_turn() or self._with_models()
 
+    def recorded_after(self, calls: int, record: Callable[[], Made]) -> Made | None:
+        """One more recording, after some calls, with what they left in Python's objects; None where that fails."""
+        with self._aside(), suppress(Exception):
+            for _ in range(calls):
+                self._plain(self.examples.alike(self.examples.leaves))
+            self.recorder.generators.restore()
+            return record()
+        return None
+
     def class_mismatch(self) -> str:
         """How function and pipeline differ where dicts come as plain dicts, or as OrderedDicts; empty if not at all."""
-        before, found = self.examples, ""
-        kinds = [plain] * bool(before.originals) + [ordered] * any(has_dict(item.tree) for item in before.items)
-        for kind in kinds:
-            self.examples = replace(before, dicts=kind)
-            try:
-                found = found or self._first_call(before.leaves)[1]
-            finally:
-                self.examples = before
-        return found
+        own = self.examples
+        kinds = [plain] * bool(own.originals) + [ordered] * any(has_dict(item.tree) for item in own.items)
+        return next((f for kind in kinds if (f := self._first_call(own.leaves, replace(own, dicts=kind))[1])), "")
 
     def marks(self, names: Sequence[str]) -> list[tuple[str, Sequence[str]]]:
         """What calls must keep to beyond the types of inputs, since another answer follows where they do not."""
@@ -164,29 +169,29 @@ class Replay:
 
     def _hangs_on(self, examples: Examples, leaves: Sequence[Any], refusing: bool = True) -> bool:
         """Whether function and pipeline differ in a call; `refusing`: or one of them refuses it."""
-        before, self.examples = self.examples, examples
-        try:
-            ran, found = self._first_call(leaves)
-        finally:
-            self.examples = before
+        ran, found = self._first_call(leaves, examples)
         return bool(found) or (refusing and not ran)
 
-    def _first_call(self, leaves: Sequence[Any]) -> tuple[bool, str]:
+    def _first_call(self, leaves: Sequence[Any], examples: Examples) -> tuple[bool, str]:
         if self.stateful:
             self.pipeline.reset()
-        with self._aside():
-            return self._call(leaves)
+        before, self.examples = self.examples, examples
+        try:
+            with self._aside():
+                return self._call(leaves)
+        finally:
+            self.examples = before
 
     def _in_turn(self) -> Mismatch | None:
         with self._aside():
             for number in range(CALLS):
-                before = self._state()
+                before = self.objects.state()
                 ran, found = self._call(self.examples.leaves, own=True)
                 if found:
-                    return Mismatch(found, self.examples.leaves, repeated=number > 0, place=self._place())
+                    return Mismatch(found, self.examples.leaves, repeated=number > 0, place=self.objects.first_change())
                 if not ran:
                     return None
-            moving = [each for each in self._state() if each not in before]
+            moving = self.moving = [each for each in self.objects.state() if each not in before]
             late = self._moved(moving)
             if self.stateful and late is None:  # now, since the states of both may not keep in step
                 late = self._after_many_calls(moving, before)
@@ -214,13 +219,12 @@ class Replay:
     def _moved(self, moving: Moves) -> Mismatch | None:
         """The mismatch of a function that moves an iterator or a queue which it keeps."""
         taken = moved(place for place, _, _ in moving)
-        if taken is None:
-            return None
-        return Mismatch("it goes on where this one ended", self.examples.leaves, repeated=True, place=(taken, ""))
+        what, leaves = "it goes on where this one ended", self.examples.leaves
+        return None if taken is None else Mismatch(what, leaves, repeated=True, place=(taken, ""))
 
     def _judged(self, found: str, leaves: Sequence[Any]) -> Mismatch:
         """The mismatch, blamed on state if function and pipeline agree once that call is the first one."""
-        changed = self._place()
+        changed = self.objects.first_change()
         if changed is None:
             return Mismatch(found, leaves)
         self.objects.restore()
@@ -228,23 +232,22 @@ class Replay:
         return Mismatch(found, leaves, repeated=not first, place=changed)
 
     def _after_many_calls(self, moving: Moves, before: Moves) -> Mismatch | None:
-        """Compares function and pipeline as if the function had been called very often.
+        """Compares function and pipeline where an object still changes after some calls with one example.
 
-        An object that still changes after some calls with one example counts, sums or collects: it is set to values
-        that more calls could give.
+        It counts, sums or collects: both are called often, and with values in it that more calls could give.
 
         Args:
             moving: what the last call changed: places, keys, and what stood there after it.
             before: what had changed before that call.
         """
-        if not moving:
-            return None
+        kept = len(self.shapes)
         for _ in in_later_states(moving, before, self.objects.plain_values()):
             others = [] if self.trusts else [ones(self.examples.leaves)]  # a factor would not show on zeros
             for leaves in (self.examples.leaves, *others):
                 _, found = self._call(leaves)
                 if found:
                     return Mismatch(found, leaves, repeated=True, place=moving[0][:2])
+            del self.shapes[kept:]
         return None
 
     def _with_models(self) -> Mismatch | None:
@@ -259,14 +262,14 @@ class Replay:
         others = next(self._trials(), self.examples.leaves)  # what a hook left of the example would be right for it
         with self._aside(), plainly():
             for leaves in (self.examples.leaves, self.examples.leaves, others):
-                before = self._state()
+                before = self.objects.state()
                 ran, found = self._call(leaves)
                 changes = self.objects.changes()
                 if found or not changes:
                     break
             if ran and found:
                 return Mismatch(found, self.examples.leaves, place=next(iter(changes), None))
-            moving = [each for each in self._state() if each not in before]
+            moving = [each for each in self.objects.state() if each not in before]
             late = other_answer(self._within, self.objects.functions, self.examples.leaves)
             if late is not None or not ran or self.stateful:  # what a model writes to its buffers is in step
                 return late or (self._moved(moving) if ran else None)
@@ -274,12 +277,6 @@ class Replay:
 
     def _trials(self) -> Iterator[list[Any]]:
         return examples_within(self.pipeline.graph, self.examples.leaves, self.objects.plain_values())
-
-    def _state(self) -> Moves:
-        return [(place, key, brief(place.read().get(key))) for place, key in self.objects.changes()]
-
-    def _place(self) -> tuple[Location, Any] | None:
-        return next(iter(self.objects.changes()), None)
 
     def _call(self, leaves: Sequence[Any], own: bool = False) -> tuple[bool, str]:
         """Calls both: returns whether both ran, and how they differ; empty where one of them refuses its inputs."""
@@ -302,7 +299,7 @@ class Replay:
         self.exact = self.exact and models_run() == before  # an op made by the function has nothing lowered
         found = self._difference(wanted, got) or self._difference(handed, given)
         found = found or (shares_otherwise([wanted, handed], [got, given]) if own else "")
-        open_to_chance = bool(found) and not self._place() and key_orders(wanted) == key_orders(got)
+        open_to_chance = bool(found) and not self.objects.first_change() and key_orders(wanted) == key_orders(got)
         if open_to_chance and not isinstance(self.within, Elsewhere) and self._is_chancy(wanted, got, leaves, alike):
             found = ""
         self.shapes.append((leaves, got))

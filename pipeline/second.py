@@ -10,10 +10,12 @@ from ..ops.graph.errors import GraphError, RecordError
 from ..ops.graph.graph import Graph
 from .examples import Examples
 from .recheck.diff import difference
-from .recheck.mismatch import DIFFERS
+from .recheck.mismatch import DIFFERS, NO_INPUT
+from .recheck.prune import deciding
 from .recheck.vary import shifted, varied
 from .recording.random import settle
 from .recording.recorder import Recorder
+from .replay import CALLS, Replay
 
 
 @dataclass
@@ -58,6 +60,29 @@ def second_recording(record: Callable[..., Recording], examples: Examples, first
     return None
 
 
+def refuse_motion(replay: Replay, record: Callable[[], Recording]) -> None:
+    """Compares a recording after some calls with one after one call more: what calls move need not show in an answer.
+
+    The first recording may differ from both, since caches were empty then.
+
+    Raises:
+        RecordError: the two differ.
+    """
+    if not replay.moving:
+        return
+    before, after = (replay.recorded_after(calls, record) for calls in (CALLS, CALLS + 1))
+    if before is None or after is None:
+        return
+    found = difference(deciding(before.graph), deciding(after.graph))
+    if found is not None:
+        raise RecordError(
+            f"a recording after another call differs: {found.what}; the function keeps state in "
+            f"{replay.moving[0][0].name}",
+            where=str(found.line or ""),
+            fix=NO_INPUT,
+        )
+
+
 def _makes_tensors(first: Recording, second: Recording) -> bool:
     """Whether the function captured other tensors in the second recording than in the first."""
     pairs = zip(first.recorder.values.captured.values(), second.recorder.values.captured.values(), strict=False)
@@ -75,7 +100,6 @@ def _require_same(first: Recording, second: Recording) -> bool:
         raise RecordError(
             f"{DIFFERS}: {found.what}",
             where=str(found.line or ""),
-            fix="It depends on something that is not an input: a counter, a cache, random numbers or the time. "
-            "Pass that as an argument.",
+            fix=NO_INPUT,
         )
     return found is None

@@ -58,7 +58,7 @@ from .replay import Replay
 from .rules.loadable import refuse_unloadable
 from .rules.settings import default_dtype, with_settings
 from .running.handed import Looking
-from .second import Recording, second_recording
+from .second import Recording, refuse_motion, second_recording
 from .signature.arguments import Given, arguments
 from .signature.needed_sizes import known_facts
 from .signature.proven_sizes import prove_sizes
@@ -212,11 +212,12 @@ class _Tracing:
             parameters, facts = known_facts(self.examples.items, self.names, first.graph, self.examples.leaves)
             name_sizes(first.graph, second, self.examples.leaves)
             graph = with_settings(first.graph, dtype, first.recorder.asked | asked_unseen(self.objects))
-            refuse_unloadable(graph)
+            refuse_unloadable(graph, str(first_line(self.user) or ""))
             found = _here(Program(_name(self.user), graph, parameters, facts))
             replay = Replay(self.user, self.examples, first.recorder, found, self.objects, time.perf_counter() - began)
             if (mismatch := replay.mismatch()) is not None:
                 raise self.explained(mismatch, first)
+            refuse_motion(replay, partial(self.record, self.examples))
             if found_class := replay.class_mismatch():
                 raise RecordError(
                     f"the function asks for the class of a dict or a list, which no signature holds: {found_class}",
@@ -346,6 +347,5 @@ def _record(process: Callable[..., Any], examples: Examples, settled: bool = Fal
     recorder.values.refuse_changes()
     refuse_swallowed(recorder)
     whole = Graph(tuple(value for value, _ in pairs), tuple(recorder.nodes), output)
-    graph = prune(whole)
-    verify(graph)
+    verify(graph := prune(whole))
     return Recording(graph, whole, recorder)

@@ -5,6 +5,7 @@ What may raise stays, since Python raises it, too: a division, an entry of a tab
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ...ops.graph.graph import Graph, Node, Operator, Value
@@ -27,10 +28,20 @@ _RAISING = frozenset(
 
 def prune(graph: Graph) -> Graph:
     """The graph without unused ``py.…`` nodes that can do nothing. Torch operators stay, whether used or not."""
+    return _without(graph, _is_arithmetic)
+
+
+def deciding(graph: Graph) -> Graph:
+    """The graph without unused nodes that only compute, such as what a function keeps beside its answer."""
+    return _without(graph, lambda node: _is_arithmetic(node) or _computes(node))
+
+
+def _without(graph: Graph, idle: Callable[[Node], bool]) -> Graph:
+    """The graph without those idle nodes whose results nothing uses."""
     used = {id(leaf) for leaf in leaves(graph.output) if isinstance(leaf, Value)}
     kept: list[Node] = []
     for node in reversed(graph.nodes):
-        if _is_arithmetic(node) and not any(id(v) in used for v in leaves(node.output)):
+        if idle(node) and not any(id(v) in used for v in leaves(node.output)):
             continue
         kept.append(node)
         used |= {id(leaf) for leaf in uses(node) if isinstance(leaf, Value)}
@@ -43,6 +54,14 @@ def _is_arithmetic(node: Node) -> bool:
         return False
     name = node.target.name
     return name.startswith("py.") and not writes(name) and not (name in _RAISING and _may_raise(name, *node.args))
+
+
+def _computes(node: Node) -> bool:
+    """Whether a node is a method of tensors, or a function of torch, that writes to none of its arguments."""
+    if not isinstance(node.target, Operator) or "out" in node.kwargs:
+        return False
+    family, _, name = node.target.name.rpartition(".")
+    return family in ("torch", "torch.Tensor") and not name.endswith("_")
 
 
 def _may_raise(name: str, *args: Any) -> bool:

@@ -121,11 +121,13 @@ def record_scalar(recorder: Tracer, name: str, args: tuple[Any, ...], found: Any
         args: as the function gave them.
         found: the result on the example.
     """
-    arrays = [arg for arg in args if isinstance(arg, torch.Tensor | np.ndarray) and name not in _SIZE_READERS]
+    given_leaves = [leaf for arg in args for leaf in _given(arg)]
+    arrays = [leaf for leaf in given_leaves if isinstance(leaf, torch.Tensor | np.ndarray)]
+    arrays = [] if name in _SIZE_READERS else arrays
     kept = all(
         isinstance(arg, torch.Tensor) and arg not in recorder.values for arg in arrays
     )  # a captured tensor, such as a weight
-    varies = bool(arrays and not kept) or any(recorder.values.varies(leaf) for arg in args for leaf in _given(arg))
+    varies = bool(arrays and not kept) or any(map(recorder.values.varies, given_leaves))
     arguments = recorder.arguments(args)
     given = name in _SAME_ITEMS and type(args[0]) is TracedList and args[0].given
     if given and isinstance(found, torch.Tensor):

@@ -1,25 +1,33 @@
-"""Whether a recorded graph passes the checks that a load makes of every argument."""
+"""Whether a recorded graph passes the checks that a load makes of every argument, and holds no address of a process."""
 
 from __future__ import annotations
 
+import re
+
 from ...ops.graph.errors import RecordError, TracepackError
 from ...ops.graph.graph import Graph, Operator
-from ...ops.graph.traverse import bodies, every_node, subgraphs
+from ...ops.graph.traverse import bodies, every_node, leaves, subgraphs
 from ...ops.runtime.safety.arguments import check_arguments
 
 _DEEPEST = 17  # subgraphs inside of each other: a file may hold some more, with room for containers in the last one
 
 
-def refuse_unloadable(graph: Graph) -> None:
-    """Refuses a graph whose file would not load.
+def refuse_unloadable(graph: Graph, where: str) -> None:
+    """Refuses a graph whose file would not load, or would hold an address of this process.
+
+    Args:
+        graph: the graph.
+        where: the line of the function, for what its result shows.
 
     Raises:
-        RecordError: an operator has an argument that no file may hold, or branches and loops are nested too deeply,
-            with the line.
+        RecordError: an operator has an argument that no file may hold, branches and loops are nested too deeply, or a
+            text shows where an object lies, with the line.
     """
     for each in (graph, *(body.graph for body in bodies(graph))):
         _refuse_depth(each, 0)
+    _refuse_addresses(graph.output, where)
     for node in every_node(graph):
+        _refuse_addresses((node.args, node.kwargs), str(node.line or ""))
         if isinstance(node.target, Operator):
             try:
                 check_arguments(node)
@@ -30,6 +38,21 @@ def refuse_unloadable(graph: Graph) -> None:
                     got=error.got,
                     expected=error.expected,
                 ) from error
+
+
+def _refuse_addresses(tree: object, where: str) -> None:
+    for leaf in leaves(tree):
+        if isinstance(leaf, str) and (found := _ADDRESS.search(leaf)) is not None:
+            raise RecordError(
+                "a text shows the address of an object, which is another one in each process",
+                where=where,
+                got=found[0][:80],
+                fix="Give the class a __repr__, or name the object by its __name__.",
+            )
+
+
+_ADDRESS = re.compile("<[^<>]* at 0x[0-9a-fA-F]{8,}>")
+"""What Python writes of an object that has no text of its own."""
 
 
 def _refuse_depth(graph: Graph, depth: int) -> None:

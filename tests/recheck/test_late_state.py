@@ -9,9 +9,11 @@ import decimal
 import functools
 import io
 import itertools
+import multiprocessing
 import queue
+import sqlite3
 import types
-from collections import deque
+from collections import OrderedDict, deque
 from types import SimpleNamespace
 from typing import Any
 
@@ -132,6 +134,77 @@ def full_history() -> Any:
     return process
 
 
+def of_position() -> Any:
+    """A buffer that is read on, and stays what it is."""
+    return stepping(io.BytesIO(b"a" * 9999), lambda held: (held.read(1), held.tell())[1])
+
+
+def of_order(held: Any) -> Any:
+    def step() -> Any:
+        key = next(iter(held))
+        held[key] = held.pop(key)
+        return key
+
+    return after_many(step)
+
+
+def of_links() -> Any:
+    root = SimpleNamespace(next=None)
+
+    def step() -> int:
+        root.next, length = SimpleNamespace(next=root.next), 0
+        node = root.next
+        while node is not None:
+            node, length = node.next, length + 1
+        return length * 100
+
+    return after_many(step)
+
+
+def of_bytes() -> Any:
+    held = bytearray(2)
+
+    def step() -> int:
+        held[0] = (held[0] + 1) % 16
+        held[1] += held[0] == 0
+        return held[1] * 1000
+
+    return after_many(step)
+
+
+def of_context_object() -> Any:
+    variable = contextvars.ContextVar("variable", default=0)
+    held = contextvars.copy_context()
+    return after_many(lambda: held.run(lambda: (variable.set(variable.get() + 1), variable.get())[1]))
+
+
+def of_outer_module() -> Any:
+    import sys
+
+    def step() -> Any:
+        sys.tests_late = getattr(sys, "tests_late", 0) + 1
+        return sys.tests_late
+
+    return after_many(step)
+
+
+def of_database() -> Any:
+    held = sqlite3.connect(":memory:")
+    held.execute("create table numbers (n int)")
+    held.execute("insert into numbers values (0)")
+
+    def step() -> Any:
+        held.execute("update numbers set n = n + 1")
+        return held.execute("select n from numbers").fetchone()[0]
+
+    return after_many(step)
+
+
+def of_shared_number() -> Any:
+    held = multiprocessing.Value("i", 0)
+    return after_many(lambda: (setattr(held, "value", held.value + 9), held.value)[1])
+
+
 async def _numbers() -> Any:
     for number in range(5000):
         yield number
@@ -157,6 +230,16 @@ def of_a_key() -> Any:
 
 LATE: dict[str, Any] = {
     "every hundredth call": every_hundredth,
+    "position": of_position,
+    "order of a dict": lambda: of_order({n: n for n in range(1100)}),
+    "order of an OrderedDict": lambda: of_order(OrderedDict((n * 50, n) for n in range(30))),
+    "deque that turns": lambda: stepping(deque([*range(99, 0, -1), 5000]), lambda held: (held.rotate(-1), held[0])[1]),
+    "linked list": of_links,
+    "bytes": of_bytes,
+    "context": of_context_object,
+    "module of an outer function": of_outer_module,
+    "database": of_database,
+    "number of several processes": of_shared_number,
     "a full history": full_history,
     "generator of constants": lambda: stepping((n for n in [0] * 2000 + [2000]), lambda held: next(held)),
     "coroutine": lambda: stepping(_pauses(), lambda held: held.send(None)),
@@ -237,6 +320,16 @@ def test_what_grows_and_decides_nothing_is_taken() -> None:
     assert notes == []
     assert text.getvalue() == ""
     assert torch.equal(traced(X * 3), X * 3 * 2)
+
+
+def test_a_number_of_several_processes_that_decides_nothing_is_taken() -> None:
+    done = multiprocessing.Value("i", 0)
+
+    def process(x: torch.Tensor) -> torch.Tensor:
+        done.value += 1
+        return x * 2
+
+    assert torch.equal(tracepack.trace(process, X)(X * 3), X * 6)
 
 
 def test_what_another_thread_reads_of_an_object_is_never_gone_while_it_is_put_back() -> None:

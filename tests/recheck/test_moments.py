@@ -15,6 +15,7 @@ from datetime import date
 from time import perf_counter, strftime
 from time import time as now
 
+import numpy as np
 import pytest
 import torch
 
@@ -52,6 +53,8 @@ ASKING = {
     "a date": lambda x: x * date.today().year,
     "a date that matters late": lambda x: x if date.today().year < 2100 else x * 2,
     "an hour of a date": lambda x: x * datetime.datetime.now(datetime.timezone.utc).hour,
+    "a clock of numpy": lambda x: x * 2 if np.datetime64("now") > np.datetime64("2100-01-01") else x,
+    "a date of numpy": lambda x: x * int((np.datetime64("today") - np.datetime64("2020-01-01")).astype(int)),
     "a rare draw": lambda x: x * 2 if DICE.random() < 1e-9 else x,
     "the least draw": lambda x: x * 2 if secrets.randbelow(10**9) == 0 else x,
     "the largest draw": lambda x: x * 2 if DICE.randint(1, 10**9) == 10**9 else x,

@@ -50,7 +50,10 @@ def swallow_unanswered(x):
 NUMBER = "a tensor's value cannot leave the graph as a plain number"
 BRANCH = "a branch on a tensor cannot be recorded: only one side of it ran"
 DATA = "a value that data decides cannot leave the graph: "
+ADDRESS = "a text shows the address of an object, which is another one in each process"
 REFUSED = {
+    "a text of an object": (lambda x: {"x": x, "by": str(swallow)}, ADDRESS),
+    "a text of a new object": (lambda x: f"{object()} of {x.shape[0]}", ADDRESS),
     "complex": (lambda x: x * complex(x.sum()), NUMBER),
     "range over data": (lambda x: [x for _ in range(x.sum().int())], NUMBER),
     "if": (lambda x: x if x.sum() > 0 else -x, BRANCH),

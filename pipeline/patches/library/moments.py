@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
-from types import FrameType, FunctionType
+from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 from ....ops.graph.graph import SourceLine
@@ -163,6 +163,8 @@ class Hearing(Change):
             sys.setprofile(self._before)
 
     def _hear(self, frame: FrameType, event: str, thing: Any) -> None:
+        if event == "call" and _asks_numpy(frame.f_code):
+            self.dated = source_line(frame, frame.f_lineno)
         if event != "c_call":
             return
         if id(thing) in _KNOWN or thing == _SEED or getattr(thing, "__qualname__", "") == _SEED.__qualname__:
@@ -188,6 +190,11 @@ def _asking(frame: FrameType | None) -> SourceLine | None:
 def _is_of_dates(thing: Any) -> bool:
     kind = getattr(thing, "__self__", None)
     return isinstance(kind, type) and issubclass(kind, datetime.date) and thing.__name__ in ("now", "utcnow", "today")
+
+
+def _asks_numpy(code: CodeType) -> bool:
+    """Whether code has ``np.datetime64("now")`` or ``"today"``, which ask the system's clock beside Python's."""
+    return "datetime64" in code.co_names and not {"now", "today"}.isdisjoint(code.co_consts)
 
 
 _SEED = _random.Random.seed

@@ -15,10 +15,12 @@ import random
 import sys
 from array import array
 from collections.abc import Callable, Iterator
-from contextvars import ContextVar
+from contextvars import Context, ContextVar
 from functools import partial
 from io import BytesIO, IOBase, StringIO
 from itertools import count, repeat
+from multiprocessing.shared_memory import SharedMemory
+from multiprocessing.sharedctypes import SynchronizedBase
 from queue import SimpleQueue
 from threading import Semaphore
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
@@ -59,11 +61,19 @@ def access(thing: Any) -> Access | None:
             return ITERATOR, lambda: {"": mark(thing)}, lambda items: None
         case IOBase() if not isinstance(thing, StringIO | BytesIO) and _is_read_only(thing):
             return FILE, lambda: {"": _told(thing)}, lambda items: None
+        case Context():
+            return "a context", lambda: dict(thing), lambda items: _enter(thing, items)
+        case SynchronizedBase():  # other processes may count in it: it is not set back
+            return "shared memory", lambda: {"": bytes(thing.get_obj())}, lambda items: None
+        case SharedMemory():
+            return "shared memory", lambda: {"": bytes((thing.buf or b"")[:MOST_BYTES])}, lambda items: None
         case ContextVar():
             return f"context variable {thing.name!r}", lambda: _value(thing), lambda items: _set(thing, items)
     of_python = type(thing).__module__ in sys.stdlib_module_names
     if of_python and isinstance(thing, Iterator) and not isinstance(thing, IOBase):
         return ITERATOR, lambda: {"": mark(thing)}, lambda items: None
+    if type(thing).__module__ == "sqlite3" and hasattr(thing, "total_changes"):
+        return DATABASE, lambda: {"": _rows(thing)}, lambda items: None
     return _memory(thing)
 
 
@@ -73,8 +83,8 @@ def counts(cache: Any) -> Access:
 
 
 ITERATOR, DRAWS, QUEUE = "an iterator", "a generator of random numbers", "a queue"
-COUNTS, PERMITS, FILE = "the counts of a cache", "a semaphore", "an open file"
-MOVED = frozenset((ITERATOR, DRAWS, COUNTS, PERMITS, FILE))
+COUNTS, PERMITS, FILE, DATABASE = "the counts of a cache", "a semaphore", "an open file", "a database"
+MOVED = frozenset((ITERATOR, DRAWS, COUNTS, PERMITS, FILE, DATABASE))
 """The places that a function moves on: its next call begins where this one ended."""
 _BUFFERS = ("_ctypes", "mmap")
 
@@ -186,8 +196,16 @@ def _told(file: IOBase) -> int:
         return -1
 
 
+def _rows(database: Any) -> int:
+    """How many rows were changed; -1 where that is not known, as in another thread than the one that opened it."""
+    try:
+        return int(database.total_changes)
+    except Exception:
+        return -1
+
+
 def _written(thing: Any) -> dict[Any, Any]:
-    return {} if thing.closed else {"": thing.getvalue()}
+    return {} if thing.closed else {"": thing.getvalue(), "position": thing.tell()}
 
 
 def _write(thing: Any, items: dict[Any, Any]) -> None:
@@ -195,6 +213,7 @@ def _write(thing: Any, items: dict[Any, Any]) -> None:
         thing.seek(0)
         thing.truncate()
         thing.write(items[""])
+        thing.seek(items["position"])
 
 
 def _value(variable: ContextVar[Any]) -> dict[Any, Any]:
@@ -207,3 +226,8 @@ def _value(variable: ContextVar[Any]) -> dict[Any, Any]:
 def _set(variable: ContextVar[Any], items: dict[Any, Any]) -> None:
     if items:
         variable.set(items[""])
+
+
+def _enter(context: Context, items: dict[Any, Any]) -> None:
+    for variable, value in items.items():
+        context.run(variable.set, value)

@@ -1,10 +1,12 @@
-"""What many more calls may leave in an object that changes from call to call: larger numbers, longer lists.
+"""What many more calls leave in an object that changes from call to call, and what they may leave there.
 
-Or, where it counts down, numbers far below zero.
+That is larger numbers, longer lists, or, where it counts down, numbers far below zero. Time allows for some thousand
+real calls, but these need no guess: an order that rotates, or bytes, are not known to count.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator
 from numbers import Number
 from typing import Any
@@ -18,6 +20,7 @@ from .places import Location
 MANY = 4096  # items or characters; a multiple of the size of every item of an array
 MOST_AGED = 64  # each is given thousands of items
 MOST_COUNTS = 8
+SECONDS = 0.5  # for real calls: some thousands of a small function
 _ROUND = (128, 256, 512, 1024, 100, 1000)  # counts that code may reach by a calculation, beside those that it names
 Moves = list[tuple[Location, Any, Any]]  # places, keys, and what stands there
 
@@ -28,7 +31,7 @@ def moved(places: Iterable[Location]) -> Location | None:
 
 
 def in_later_states(moving: Moves, before: Moves, known: Iterable[Any]) -> Iterator[None]:
-    """Sets what a function changes from call to call to what more calls may leave there, and yields each time.
+    """Yields for many calls in a row, and then for one after each time that it sets what such calls change.
 
     Numbers and lengths are first set to what they may be just before a call in which they reach a number that the code
     names, as in ``n % 100 == 0``; in the end everything is set to what very many calls may leave.
@@ -38,6 +41,13 @@ def in_later_states(moving: Moves, before: Moves, known: Iterable[Any]) -> Itera
         before: what had changed before that call.
         known: the numbers and texts that the code names.
     """
+    if not moving:
+        return
+    until = time.perf_counter() + SECONDS
+    for _ in range(MANY):
+        yield
+        if time.perf_counter() > until:
+            break
     earlier = {(id(place), key): value for place, key, value in before}
     for count in _counts_before(known):
         for place, key, _ in moving[:MOST_AGED]:

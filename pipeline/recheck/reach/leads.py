@@ -52,7 +52,13 @@ _MOST_CACHED = 100_000
 
 
 def modules_in(held: dict[str, Any], names: Sequence[str], code: CodeType) -> Iterator[tuple[str, ModuleType]]:
-    """The modules that code names or imports, by their names, and those that it names inside of them."""
+    """The modules that code names or imports, by their names, and those that it names inside of them.
+
+    Args:
+        held: the globals of the code, and what its variables of outer functions hold.
+        names: the names in the code.
+        code: the code.
+    """
     met: set[int] = set()
     waiting = [(name, held[name]) for name in names if _is_module(held.get(name))]
     lines = (line for each in codes_in(code) for line in dis.get_instructions(each) if line.opname == "IMPORT_NAME")

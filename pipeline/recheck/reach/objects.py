@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from enum import Enum
 from functools import partial
+from inspect import getclosurevars
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -23,12 +24,13 @@ from ....ops.lowering.patches.lock import lowering
 from ....ops.op import InferenceOp
 from ....ops.runtime.user_code import OURS, codes_in, decorated, functions_in, names_in, stored_attributes
 from ...proxies.base import is_traced
+from ..glimpses import brief
 from .hidden import access, counts
+from .later import Moves
 from .leads import drawn_from, holds_traced, leads, modules_in, texts_for_names
 from .places import (
     Location,
     attributes,
-    by_identity,
     content_of,
     fill,
     is_special,
@@ -94,6 +96,14 @@ class Objects:
             found = [(place, key) for place in self._places for key in place.changed()]
         found += [(place, ...) for array, before, place in self._arrays if array.tobytes() != before.tobytes()]
         return found
+
+    def state(self) -> Moves:
+        """The same, each with a glimpse of what is there now."""
+        return [(place, key, brief(place.read().get(key))) for place, key in self.changes()]
+
+    def first_change(self) -> tuple[Location, Any] | None:
+        """The first of them."""
+        return next(iter(self.changes()), None)
 
     def restore(self) -> None:
         """Gives everything back what it held, and empties caches that hold things of a recording."""
@@ -206,7 +216,9 @@ class Objects:
             self._wait(*((item, name) for item in thing))
         elif isinstance(thing, set):
             self._add(
-                name, lambda: {by_identity(item): item for item in thing}, lambda items: refill(thing, items.values())
+                name,
+                lambda: {id(item): item for item in sorted(thing, key=id)},  # in an order that is the same each time
+                lambda items: refill(thing, items.values()),
             )
         else:
             self._add(name, lambda: dict(enumerate(thing)), lambda items: refill(thing, items.values()))
@@ -280,7 +292,8 @@ class Objects:
         names = [*names_in(code), *texts]
         self._named(held, names, "a global")  # also what it has yet to bind; names of attributes do no harm
         stored = stored_attributes(code).union(texts)
-        for title, module in modules_in(held, names, code):
+        variables = dict(getclosurevars(function).nonlocals)
+        for title, module in modules_in(held | variables, [*names, *variables], code):
             of_user = is_users_module(module.__name__)
             known = [name for name in names if name in stored or (of_user and name in vars(module))]
             self._named(vars(module), known, f"a global of {title}")

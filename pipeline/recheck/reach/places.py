@@ -34,14 +34,14 @@ class Location:
     before: dict[Any, Any]
 
     def changed(self) -> list[Any]:
-        """The keys whose content is no longer what it was."""
+        """The keys whose content is no longer what it was; where only their order is another, the first one."""
         now = self.read()
-        if len(now) == len(self.before) and all(
-            a is b for a, b in zip(now.values(), self.before.values(), strict=True)
-        ):
-            return [] if list(now) == list(self.before) else list(now)
+        turned = list(now) != list(self.before)
+        if not turned and all(a is b for a, b in zip(now.values(), self.before.values(), strict=True)):
+            return []
         keys = dict.fromkeys([*self.before, *now])
-        return [key for key in keys if not equal(self.before.get(key, ABSENT), now.get(key, ABSENT))]
+        found = [key for key in keys if not equal(self.before.get(key, ABSENT), now.get(key, ABSENT))]
+        return found or list(now)[:turned]
 
 
 def refill(thing: Any, items: Any) -> None:
@@ -85,11 +85,6 @@ def is_special(name: Any) -> bool:
 def equal(a: Any, b: Any) -> bool:
     """Whether two things are one, or have the same content; stand-ins have none."""
     return a is b or (not (is_traced(a) or is_traced(b)) and equal_content(a, b))
-
-
-def by_identity(item: Any) -> Any:
-    """The key of an item of a set."""
-    return id(item)
 
 
 def content_of(cell: CellType) -> dict[Any, Any]:

@@ -15,7 +15,8 @@ from ....ops.runtime.user_code import is_users
 
 _OF_PYTHON = frozenset(
     """SimpleNamespace defaultdict OrderedDict Counter UserDict UserList UserString ChainMap Queue LifoQueue
-    PriorityQueue WeakKeyDictionary WeakValueDictionary WeakSet _local Namespace""".split()
+    PriorityQueue WeakKeyDictionary WeakValueDictionary WeakSet _local Namespace ExitStack
+    AsyncExitStack""".split()
 )
 
 
