@@ -177,8 +177,7 @@ def _here(program: Program) -> Pipeline:
 
 
 def _name(process: Callable[..., Any]) -> str:
-    name = attribute(process, "__name__", type(process).__name__)
-    return "pipeline" if name == "<lambda>" else str(name)
+    return "pipeline" if (name := attribute(process, "__name__", type(process).__name__)) == "<lambda>" else str(name)
 
 
 class _Tracing:
