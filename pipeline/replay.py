@@ -83,10 +83,10 @@ class Replay:
         """The first call in which the two differ."""
         return self._in_turn() or self._with_models()
 
-    def recorded_after(self, calls: int, record: Callable[[], Made]) -> Made | None:
-        """One more recording, after some calls, with what they left in Python's objects; None where that fails."""
+    def recorded_after(self, more: int, record: Callable[[], Made]) -> Made | None:
+        """One more recording, after some calls and `more`, with what they left in objects; None where that fails."""
         with self._aside(), suppress(Exception):
-            for _ in range(calls):
+            for _ in range(CALLS + more):
                 self._plain(self.examples.alike(self.examples.leaves))
             self.recorder.generators.restore()
             return record()

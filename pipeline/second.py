@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 from ..ops.graph.errors import GraphError, RecordError
 from ..ops.graph.graph import Graph
@@ -12,10 +12,10 @@ from .examples import Examples
 from .recheck.diff import difference
 from .recheck.mismatch import DIFFERS, NO_INPUT
 from .recheck.prune import deciding
+from .recheck.reach.later import Moves
 from .recheck.vary import shifted, varied
 from .recording.random import settle
 from .recording.recorder import Recorder
-from .replay import CALLS, Replay
 
 
 @dataclass
@@ -60,7 +60,17 @@ def second_recording(record: Callable[..., Recording], examples: Examples, first
     return None
 
 
-def refuse_motion(replay: Replay, record: Callable[[], Recording]) -> None:
+class Motion(Protocol):
+    """What a replay knows of state that calls move."""
+
+    moving: Moves
+
+    def recorded_after(self, more: int, record: Callable[[], Recording]) -> Recording | None:
+        """One more recording, after some calls and some more; None where that fails."""
+        ...
+
+
+def refuse_motion(replay: Motion, record: Callable[[], Recording]) -> None:
     """Compares a recording after some calls with one after one call more: what calls move need not show in an answer.
 
     The first recording may differ from both, since caches were empty then.
@@ -70,7 +80,7 @@ def refuse_motion(replay: Replay, record: Callable[[], Recording]) -> None:
     """
     if not replay.moving:
         return
-    before, after = (replay.recorded_after(calls, record) for calls in (CALLS, CALLS + 1))
+    before, after = (replay.recorded_after(more, record) for more in (0, 1))
     if before is None or after is None:
         return
     found = difference(deciding(before.graph), deciding(after.graph))

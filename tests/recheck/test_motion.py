@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -66,3 +66,17 @@ def test_what_only_notes_is_taken_beside_draws() -> None:
     mod = tracepack.trace(process, X)
     wanted = torch.Generator().manual_seed(3)
     assert [torch.equal(mod(X), X + torch.rand(3, generator=wanted)) for _ in range(3)] == [True] * 3
+
+
+def test_keys_of_a_recording_do_not_stay_in_a_dict() -> None:
+    counts, last = Counter[Any](), dict[Any, int]()
+
+    def process(x: torch.Tensor) -> torch.Tensor:
+        counts[tuple(x.shape)] += 1
+        counts["all"] += 1
+        last[x.shape[1]] = counts["all"]
+        return x * 2
+
+    mod = tracepack.trace(process, X)
+    assert (counts, last) == ({}, {})
+    assert torch.equal(mod(X), X * 2)

@@ -63,11 +63,17 @@ def refill(thing: Any, items: Any) -> None:
 
 def put_back(held: dict[Any, Any], items: dict[Any, Any]) -> None:
     """Sets what differs in the attributes of an object, which other threads may be reading meanwhile."""
+    if any(map(_holds_stand_in, held)):  # the recording that knows its hash has ended
+        held.clear()
     for key in held.keys() - items.keys():
         held.pop(key, None)
     for key, item in items.items():
         if held.get(key, ABSENT) is not item:
             held[key] = item
+
+
+def _holds_stand_in(key: Any) -> bool:
+    return is_traced(key) or (isinstance(key, tuple) and any(map(_holds_stand_in, key)))
 
 
 def fill(array: np.ndarray[Any, Any], items: Any) -> None:
