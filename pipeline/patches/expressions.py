@@ -82,17 +82,19 @@ def _replaced(recorder: Recorder, name: str, pattern: tuple[str, int], new: str,
 def _match(recorder: Recorder, name: str, pattern: str, flags: int, text: Any) -> Any:
     """A match, or None; where nothing but the truth of it is asked, whether there is one.
 
-    A loop over a list of any length goes both ways. Elsewhere it is guarded which one it is.
+    A loop over a list of any length goes both ways where its code asks whether there is one; without a match it fails
+    else, as Python does. Elsewhere it is guarded which one it is.
     """
     found = recorder.scalar("re_found", name, pattern, flags, text)
     if _asks_truth():
         found.matched = True
         return found
     loop = recorder.rounds.open[-1] if recorder.rounds.open else None
+    tested = _is_tested()
     if loop is None or loop.closed:
-        taken = recorder.pin(found, MATCH if _is_tested() else "the function goes on by the match")
+        taken = recorder.pin(found, MATCH if tested else "the function goes on by the match")
     else:
-        taken = loop.decide(found)
+        taken = loop.decide(found) if tested else True
     if taken and not found.concrete:
         return NoMatch(recorder)
     return recorder.scalar(f"re_{name}", pattern, flags, text) if taken else None

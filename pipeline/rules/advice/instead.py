@@ -29,6 +29,11 @@ _INSTEAD = {
     "Path(": "Use text.rpartition('/')[2] for the name, and text.rpartition('.')[2] for the ending.",
     "timedelta(": "Write seconds // 3600, seconds // 60 % 60 and seconds % 60 into an f-string.",
     "validate_python(": "Make a dict of it, and a model of that dict outside of the function.",
+    "math.dist(": "Use math.sqrt(sum((x - y) ** 2 for x, y in zip(a, b))).",
+    "fsum(": "Use sum(values).",
+    "isclose(": "Write abs(a - b) <= 1e-9 * max(abs(a), abs(b)).",
+    "isqrt(": "Use int(math.sqrt(n)).",
+    "lcm(": "Use torch.lcm(torch.tensor(a), torch.tensor(b)).item().",
     "gcd(": "Use torch.gcd(torch.tensor(a), torch.tensor(b)).item().",
 }
 _ITERATING = {

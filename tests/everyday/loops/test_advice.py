@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import json
+import math
 import re
 import warnings
 from fractions import Fraction
@@ -110,6 +111,25 @@ FORMS = {
         [1, 3],
         [4, 6],
     ),
+    "a least common multiple": (
+        lambda a, b: torch.lcm(torch.tensor(a), torch.tensor(b)).item(),
+        math.lcm,
+        [4, 6],
+        [3, 5],
+    ),
+    "a distance": (
+        lambda a, b: math.sqrt(sum((x - y) ** 2 for x, y in zip(a, b))),  # noqa: B905  # as it is shown
+        math.dist,
+        [[1.0, 2.0], [2.0, 2.0]],
+        [[0.0, 3.0, 2.0], [4.0, 0.0, 2.0]],
+    ),
+    "numbers that are close": (
+        lambda a, b: abs(a - b) <= 1e-9 * max(abs(a), abs(b)),
+        math.isclose,
+        [1.0, 2.0],
+        [1.0, 1.0 + 1e-12],
+    ),
+    "a whole root": (lambda n: int(math.sqrt(n)), math.isqrt, [30], [16]),
     "an array of texts": (
         lambda ids: tracepack.lookup(np.array(LABELS), ids),
         lambda ids: np.array(LABELS)[ids.numpy()].tolist(),

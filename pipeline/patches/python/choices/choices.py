@@ -273,6 +273,11 @@ def may_choose(instructions: Sequence[Any], jumps: Sequence[str]) -> bool:
         if after.opname in ("JUMP_FORWARD", "LOAD_CONST", "RETURN_CONST"):
             return True
         end = places.get(this.argval, 0)
-        if load_of(after) and (load_of(instructions[end]) or instructions[end - 1].opname.startswith("STORE_FAST")):
+        if _loads(after) and (_loads(instructions[end]) or instructions[end - 1].opname.startswith("STORE_FAST")):
             return True
     return False
+
+
+def _loads(instruction: Any) -> bool:
+    """Whether a side may begin with an instruction; Python 3.13 has one that loads two variables."""
+    return load_of(instruction) is not None or instruction.opname == "LOAD_FAST_LOAD_FAST"
