@@ -60,7 +60,7 @@ def needed_sizes(graph: Graph, leaves_of_example: Sequence[Any]) -> list[Express
     needs: _Needs | None = None
     # An operator that knows nothing of symbols says nothing of sizes: then the run itself does.
     with suppress(Exception), Silence():
-        trial = _Trial(sized, leaves_of_example)
+        trial = _FakeRuns(sized, leaves_of_example)
         if trial.runs({}) and not all(any(map(trial.runs, _others(places, trial))) for places in letters):
             run = SymbolicRun(sized, leaves_of_example, _dims(letters, len(graph.inputs)))
             needs = _Needs(trial, run.places, letters)
@@ -93,7 +93,7 @@ def _sizes_beside(size: int) -> dict[int, None]:
     return dict.fromkeys(each for each in (size + 1, 2 * size, size + 7, size - 1, *_TRIED) if each != size)
 
 
-def _others(places: Sequence[Place], trial: _Trial) -> Iterator[dict[Place, int]]:
+def _others(places: Sequence[Place], trial: _FakeRuns) -> Iterator[dict[Place, int]]:
     """Other sizes of the places of one letter."""
     for other in _sizes_beside(trial.size(places[0])):
         yield dict.fromkeys(places, other)
@@ -129,7 +129,7 @@ def _changes(node: Node) -> bool:
     return isinstance(node.target, Operator) and effect(node.target.name) not in (FRESH, VIEW)
 
 
-class _Trial:
+class _FakeRuns:
     """Runs a graph with other sizes, on tensors without data.
 
     Args:
@@ -181,7 +181,7 @@ class _Needs:
         sizes: the symbols that are a number, or follow from others, which are free.
     """
 
-    def __init__(self, trial: _Trial, places: Mapping[Any, Place], letters: Sequence[Sequence[Place]]) -> None:
+    def __init__(self, trial: _FakeRuns, places: Mapping[Any, Place], letters: Sequence[Sequence[Place]]) -> None:
         self.trial, self.places = trial, places
         self.now = {symbol: trial.size(place) for symbol, place in places.items()}
         symbols = {place: symbol for symbol, place in places.items()}

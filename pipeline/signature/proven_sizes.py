@@ -49,7 +49,7 @@ def _prove(graph: Graph, leaves_of_example: Sequence[Any]) -> None:
     # Where it needs data, or an operator knows nothing of symbols, sizes stay unknown.
     with suppress(Exception), Silence():
         run = SymbolicRun(graph, leaves_of_example, [_free(value) for value in graph.inputs])
-        sizes = _Sizes(run, graph, leaves_of_example)
+        sizes = _NamedSizes(run, graph, leaves_of_example)
         for value, found in results(graph.output, run.result):
             kind = value.type
             if isinstance(kind, TensorType) and isinstance(found, torch.Tensor) and found.dim() == len(kind.shape):
@@ -90,7 +90,7 @@ def _runs_without_data(graph: Graph) -> bool:
     )
 
 
-class _Sizes:
+class _NamedSizes:
     """The names of sizes in a run without data: the letters of free sizes of inputs.
 
     Attributes:
