@@ -137,7 +137,7 @@ def added_here(text):
 
 
 @pytest.mark.parametrize(
-    "process, words",
+    ("process", "words"),
     [
         (sorted_here, "list.sort on a list of any length cannot be recorded"),
         (grown_here, "list.append on a list of any length cannot be recorded"),
