@@ -109,16 +109,19 @@ class Growing:
         tracer: of the recording.
         loop: the innermost loop of the code that may change it, False where that is in none; None where none may.
         place: where it is an entry; None where it is none.
+        handed_on: whether it may be one that other code knows: a side of a choice gives it. None may change it then.
     """
 
     tracer: Tracer
     loop: Any = None
+    handed_on = False
     place: EntryPlace | None = None
 
     def grow(self) -> Any:
         """The container itself, which the code that runs now may change."""
         loops = self.tracer.rounds.open
-        self.loop = loops[-1] if loops else False
+        if not self.handed_on:
+            self.loop = loops[-1] if loops else False
         return self
 
     def _allow_change(self, what: str) -> None:
@@ -196,6 +199,8 @@ class TracedList(Growing, Traced):
         return self.tracer.scalar("cat_strings", other, self)
 
     def __iadd__(self, other: Any) -> Any:
+        if self.handed_on:
+            self.tracer.refuse("a list from a side of a choice, which other code may know, cannot be changed", CHANGE)
         if self.loop is None:
             return self + other
         self._changed("extend", other)

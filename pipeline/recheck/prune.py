@@ -15,12 +15,17 @@ from ...ops.graph.types import BOOL, INT
 from ...ops.runtime.primitives.numpy import writes
 
 _EFFECTS = ("py.draw", *(f"py.{name}" for name in GRADIENTS))  # a draw moves its generator
+_BY_TEXTS = (
+    "str_split", "str_rsplit", "str_partition", "str_rpartition", "str_center", "str_ljust", "str_rjust", "format",
+)  # fmt: skip
+"""Functions that raise for some texts beside the first, such as an empty one."""
 _RAISING = frozenset(
     f"py.{name}"
     for name in (
         *MATH, "int", "round", "float", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "getitem", "lookup",
         "lookup_all", "index", "str_index", "str_rindex", "ord", "chr", "fsum", "statistics", "max", "min", "best_by",
-        "zip_strict", "math_pow",
+        "zip_strict", "math_pow", "encode", "decode", "b64decode", "from_hex", "re_group", "re_start", "re_end",
+        "category", "combining", *_BY_TEXTS,
     )
 )  # fmt: skip
 """Functions that raise for some values of the types that they take."""
@@ -71,8 +76,10 @@ def _may_raise(name: str, *args: Any) -> bool:
             return kind not in (INT, BOOL)
         case (("truediv" | "floordiv" | "mod"), (Value(type=kind), (int() | float()) as divisor)):
             return kind not in (INT, BOOL) or not divisor
-        case "getitem", (_, slice()):
-            return False
+        case "getitem", (_, slice() as part):
+            return isinstance(part.step, Value)  # which may be zero
         case (("max" | "min"), (_, _, *_)):
             return False
+        case short, (_, *others) if short in _BY_TEXTS:
+            return any(isinstance(each, Value) for each in others)
     return True

@@ -24,6 +24,7 @@ from ...ops.runtime.torch_compiler import exports_here, takes_control_flow
 from ...ops.runtime.user_code import user_line
 from ...ops.tracing_hook import current, recording
 from ..proxies.base import is_traced
+from ..proxies.lists import TracedList
 from ..proxies.make import traced
 from ..proxies.trees import concrete, tensor_type
 from ..recheck.diff import difference
@@ -284,6 +285,9 @@ class _Control:
                 for leaf, kind in zip(found, kinds, strict=True)
             ]
         node.output, wrapped = tuple(output for output, _ in pairs), [leaf for _, leaf in pairs]
+        for leaf in wrapped:
+            if type(leaf) is TracedList:
+                leaf.handed_on = True
         self.watch_handed_on(args, wrapped)
         return pytree.tree_unflatten(list(wrapped), spec)
 

@@ -234,7 +234,8 @@ class _OwnList:
 
 
 def _own_list(thing: Any) -> Any:
-    return _OwnList(thing.grow()) if active() is not None and type(thing) is TracedList else thing
+    own = active() is not None and type(thing) is TracedList and not thing.handed_on
+    return _OwnList(thing.grow()) if own else thing
 
 
 OWN_LIST = HandedOver(_own_list)

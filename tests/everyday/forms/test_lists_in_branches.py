@@ -113,6 +113,42 @@ def test_the_signature_fixes_no_length_of_a_list_that_a_branch_makes() -> None:
     assert mod.signature == "(x: f32[N]) -> any"
 
 
+KNOWN = ["known"]
+
+
+def sorted_here(text):
+    words = text.split()
+    chosen = tracepack.cond(text.startswith("zz"), lambda: words, lambda: ["none"])
+    chosen.sort()
+    return words, chosen
+
+
+def grown_here(text):
+    chosen = tracepack.cond(text.startswith("zz"), lambda: KNOWN, lambda: text.split())
+    chosen.append("end")
+    return chosen
+
+
+def added_here(text):
+    words = text.split()
+    chosen = tracepack.cond(text.startswith("zz"), lambda: words, lambda: ["none"])
+    chosen += ["end"]
+    return words
+
+
+@pytest.mark.parametrize(
+    ("process", "words"),
+    [
+        (sorted_here, "list.sort on a list of any length cannot be recorded"),
+        (grown_here, "list.append on a list of any length cannot be recorded"),
+        (added_here, "a list from a side of a choice, which other code may know, cannot be changed"),
+    ],
+)
+def test_a_list_that_may_be_one_from_outside_is_not_changed(process, words) -> None:
+    with pytest.raises(tracepack.RecordError, match=words):
+        tracepack.trace(process, "b a")
+
+
 def test_a_side_that_fails_on_the_example_and_sides_with_other_keys_are_refused_with_what_to_do() -> None:
     words = "a branch fails on the example: IndexError: .*Both are recorded: trace with an example on which both run"
     with pytest.raises(tracepack.RecordError, match=words):

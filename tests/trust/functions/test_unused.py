@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import pytest
@@ -67,6 +68,39 @@ def of_largest(numbers: list[float]) -> list[float]:
     return [number * 2 for number in numbers]
 
 
+def of_matches(lines: list[str]) -> int:
+    count = 0
+    for line in lines:
+        key = re.match(r"(\w+)=", line).group(1)  # type: ignore[union-attr]  # noqa: F841
+        count += 1
+    return count
+
+
+def of_codes(text: str) -> str:
+    text.encode("ascii")
+    return text
+
+
+def of_digits(text: str) -> str:
+    bytes.fromhex(text)
+    return text
+
+
+def of_parts(text: str, mark: str) -> str:
+    text.split(mark)
+    return text
+
+
+def of_width(text: str, mark: str) -> str:
+    text.center(9, mark)
+    return text
+
+
+def of_steps(text: str, step: int) -> str:
+    text[::step]
+    return text
+
+
 CASES: list[tuple[Any, tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]] = [
     (of_table, (X, "low"), (X, "high"), (X, "medium")),
     (of_list, (X, 1), (X, -2), (X, 2)),
@@ -78,6 +112,12 @@ CASES: list[tuple[Any, tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]] = [
     (of_letter, ("a",), ("b",), ("ab",)),
     (of_loop, ([1.0, 2.0],), ([4.0],), ([1.0, -1.0],)),
     (of_largest, ([1.0, 2.0],), ([4.0],), ([],)),
+    (of_matches, (["a=1", "b=2"],), (["c=3"],), (["a=1", ":"],)),
+    (of_codes, ("a",), ("",), ("é",)),
+    (of_digits, ("12",), ("ab",), ("1",)),
+    (of_parts, ("a-b", "-"), ("a", "--"), ("a", "")),
+    (of_width, ("a-b", "-"), ("a", "+"), ("a", "")),
+    (of_steps, ("abc", 2), ("abc", -1), ("abc", 0)),
 ]
 
 
@@ -87,7 +127,7 @@ def test_an_error_of_python_is_an_error_of_the_pipeline(process: Any, example: A
     for given in (example, other):
         got, wanted = mod(*given), process(*given)
         assert torch.equal(got, wanted) if isinstance(wanted, torch.Tensor) else got == wanted
-    with pytest.raises((ArithmeticError, LookupError, ValueError, TypeError)):
+    with pytest.raises((ArithmeticError, LookupError, ValueError, TypeError, AttributeError)):
         process(*wrong)
     with pytest.raises((tracepack.NodeError, tracepack.GuardError)):
         mod(*wrong)
@@ -96,7 +136,17 @@ def test_an_error_of_python_is_an_error_of_the_pipeline(process: Any, example: A
 def test_what_cannot_raise_is_left_out() -> None:
     def process(x: torch.Tensor, n: int, text: str) -> torch.Tensor:
         height, width = x.shape
-        _ = height * width // 2, n + 1, n / 2, max(n, 3), text.upper(), text[1:], len(text) % 2, float(n)
+        _ = (
+            height * width // 2,
+            n + 1,
+            n / 2,
+            max(n, 3),
+            text.upper(),
+            text[1:],
+            len(text) % 2,
+            float(n),
+            text.split("-"),
+        )
         return x + 1
 
     graph = tracepack.trace(process, torch.rand(2, 3), 3, "ab").graph
