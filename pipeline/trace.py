@@ -227,7 +227,7 @@ class _Tracing:
                 warnings.warn(_CHANGES_CONTAINERS, stacklevel=user_stacklevel())
             refuse_gaps(found.program, self.on_example)
             forget_sizes(graph, parameters, replay.shapes)
-            prove_sizes(graph, self.examples.leaves)
+            prove_sizes(graph, parameters, self.examples.leaves)
             forget_contradicted(graph, parameters, replay.shapes)
             if marks := replay.marks(self.names):
                 found = _here(replace(found.program, graph=with_marks(graph, marks)))

@@ -12,30 +12,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-import torch
-
 from ...ops.graph.errors import GraphError
 from ...ops.graph.graph import BodyCall, Facts, Graph, Guard, Node, Operator, Value
 from ...ops.graph.guards import Expression
 from ...ops.graph.operators.names import FRESH, VIEW, effect
 from ...ops.graph.program import Parameter, Parameters
-from ...ops.graph.traverse import leaves, uses, walk
+from ...ops.graph.traverse import leaves, uses
 from ...ops.graph.types import TensorType
 from ...ops.lowering.patches.silence import Silence
 from ...ops.lowering.sizes import dimension
-from ...ops.runtime.plan import Plan
 from ..recheck.sizes import pipeline_facts
+from .fake_runs import FakeRuns, Place, letters_of, sizes_beside, steps_of
 from .symbolic_run import SymbolicRun
 
 MOST_NODES = 2_000
 """Of a graph that is looked at, those of its ops among them."""
 _OF_TORCH = ("torch.", "aten.", "py.")
 _DRAWS = ("py.draw", "py.generator", "py.seeded")
-_TRIED = (0, 1, 2, 3, 5, 64, 101)
 _LEAST = 4
 """How many other sizes have to fail."""
-_MOST_STEPS = 20_000
-"""How many nodes all runs together may have, each some 0.1 ms."""
 
 
 def known_facts(
@@ -54,13 +49,13 @@ def needed_sizes(graph: Graph, leaves_of_example: Sequence[Any]) -> list[Express
         graph: of the pipeline, whose inputs have letters for the sizes that nothing is known of.
         leaves_of_example: the flat inputs.
     """
-    sized, letters = _without_data(graph), _letters(graph, leaves_of_example)
-    if not letters or not sized.nodes or _steps(sized) > MOST_NODES:
+    sized, letters = _without_data(graph), letters_of(graph, leaves_of_example)
+    if not letters or not sized.nodes or steps_of(sized) > MOST_NODES:
         return []
     needs: _Needs | None = None
     # An operator that knows nothing of symbols says nothing of sizes: then the run itself does.
     with suppress(Exception), Silence():
-        trial = _FakeRuns(sized, leaves_of_example)
+        trial = FakeRuns(sized, leaves_of_example)
         if trial.runs({}) and not all(any(map(trial.runs, _others(places, trial))) for places in letters):
             run = SymbolicRun(sized, leaves_of_example, _dims(letters, len(graph.inputs)))
             needs = _Needs(trial, run.places, letters)
@@ -69,33 +64,14 @@ def needed_sizes(graph: Graph, leaves_of_example: Sequence[Any]) -> list[Express
     return list(needs.conditions()) if needs else []
 
 
-Place = tuple[int, int]
-"""An input, and a dimension of it."""
-
-
-def _letters(graph: Graph, leaves_of_example: Sequence[Any]) -> list[list[Place]]:
-    """The places of each letter, whose size may be another: none and one are special to torch."""
-    found: dict[str, list[Place]] = {}
-    for index, (value, leaf) in enumerate(zip(graph.inputs, leaves_of_example, strict=True)):
-        if isinstance(value.type, TensorType) and isinstance(leaf, torch.Tensor):
-            for dim, size in enumerate(value.type.shape):
-                if isinstance(size, str) and leaf.shape[dim] > 1:
-                    found.setdefault(size, []).append((index, dim))
-    return list(found.values())
-
-
 def _dims(letters: Sequence[Sequence[Place]], inputs: int) -> list[list[int]]:
     """The dimensions of each input that have letters."""
     return [[dim for places in letters for index, dim in places if index == each] for each in range(inputs)]
 
 
-def _sizes_beside(size: int) -> dict[int, None]:
-    return dict.fromkeys(each for each in (size + 1, 2 * size, size + 7, size - 1, *_TRIED) if each != size)
-
-
-def _others(places: Sequence[Place], trial: _FakeRuns) -> Iterator[dict[Place, int]]:
+def _others(places: Sequence[Place], trial: FakeRuns) -> Iterator[dict[Place, int]]:
     """Other sizes of the places of one letter."""
-    for other in _sizes_beside(trial.size(places[0])):
+    for other in sizes_beside(trial.size(places[0])):
         yield dict.fromkeys(places, other)
 
 
@@ -121,52 +97,8 @@ def _tells_sizes(node: Node) -> bool:
     return isinstance(node.target, BodyCall) or node.target.kernel.tells_sizes
 
 
-def _steps(graph: Graph) -> int:
-    return sum(1 for _ in walk(graph))
-
-
 def _changes(node: Node) -> bool:
     return isinstance(node.target, Operator) and effect(node.target.name) not in (FRESH, VIEW)
-
-
-class _FakeRuns:
-    """Runs a graph with other sizes, on tensors without data.
-
-    Args:
-        graph: the graph; none of its nodes needs data.
-        leaves_of_example: the flat inputs.
-    """
-
-    def __init__(self, graph: Graph, leaves_of_example: Sequence[Any]) -> None:
-        self.plan, self.example = Plan(graph), leaves_of_example
-        self.steps, self.left = _steps(graph), _MOST_STEPS
-
-    def size(self, place: Place) -> int:
-        """The size of a dimension in the example."""
-        return int(self.example[place[0]].shape[place[1]])
-
-    def runs(self, sizes: Mapping[Place, int]) -> bool:
-        """Whether the graph runs where some dimensions have other sizes; so it does after too many runs."""
-        from torch._subclasses.fake_tensor import FakeTensorMode
-
-        self.left -= self.steps
-        if self.left < 0:
-            return True
-        with FakeTensorMode(allow_non_fake_inputs=True), torch.no_grad():
-            inputs = [
-                torch.empty(
-                    [sizes.get((index, dim), size) for dim, size in enumerate(leaf.shape)],
-                    dtype=leaf.dtype, device=leaf.device,
-                )
-                if isinstance(leaf, torch.Tensor)
-                else leaf
-                for index, leaf in enumerate(self.example)
-            ]  # fmt: skip
-            try:
-                self.plan.run(inputs)
-            except Exception:
-                return False
-            return True
 
 
 class _Needs:
@@ -181,7 +113,7 @@ class _Needs:
         sizes: the symbols that are a number, or follow from others, which are free.
     """
 
-    def __init__(self, trial: _FakeRuns, places: Mapping[Any, Place], letters: Sequence[Sequence[Place]]) -> None:
+    def __init__(self, trial: FakeRuns, places: Mapping[Any, Place], letters: Sequence[Sequence[Place]]) -> None:
         self.trial, self.places = trial, places
         self.now = {symbol: trial.size(place) for symbol, place in places.items()}
         symbols = {place: symbol for symbol, place in places.items()}
@@ -202,18 +134,24 @@ class _Needs:
     def _fails_without(self, difference: Any) -> bool:
         """Whether the graph fails with all other sizes whose difference is not zero."""
         tried = 0
-        for symbol in sorted(difference.free_symbols, key=self.places.__getitem__):
-            for other in _sizes_beside(self.now[symbol]):
-                sizes = self._completed(symbol, other)
-                if sizes is not None and difference.subs(sizes) != 0:
-                    if self.trial.runs({self.places[each]: size for each, size in sizes.items()}):
-                        return False
-                    tried += 1
+        for sizes in filter(None, map(self._completed, self._others(difference))):
+            if difference.subs(sizes) != 0:
+                if self.trial.runs({self.places[each]: size for each, size in sizes.items()}):
+                    return False
+                tried += 1
         return tried >= _LEAST
 
-    def _completed(self, symbol: Any, other: int) -> dict[Any, int] | None:
-        """All sizes where one is another; None where one that follows from it is none."""
-        sizes = self.now | {symbol: other}
+    def _others(self, difference: Any) -> Iterator[dict[Any, int]]:
+        """Other sizes: of one dimension, and of one that takes all of another, which `view` asks for."""
+        for symbol in sorted(difference.free_symbols, key=self.places.__getitem__):
+            yield from ({symbol: other} for other in sizes_beside(self.now[symbol]))
+            for beside in self.now:
+                if beside != symbol and beside not in self.sizes:
+                    yield {symbol: self.now[symbol] * self.now[beside], beside: 1}
+
+    def _completed(self, others: Mapping[Any, int]) -> dict[Any, int] | None:
+        """All sizes where some are others; None where one that follows from them is none."""
+        sizes = self.now | dict(others)
         sizes |= {each: size.subs(sizes) for each, size in self.sizes.items()}
         return {each: int(size) for each, size in sizes.items()} if all(n >= 0 for n in sizes.values()) else None
 

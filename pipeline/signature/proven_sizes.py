@@ -15,10 +15,12 @@ import torch
 
 from ...ops.graph.graph import Graph, KernelCall, Node, Operator, Value
 from ...ops.graph.operators.names import FRESH, VIEW, effect
+from ...ops.graph.program import Parameters
 from ...ops.graph.traverse import leaves, uses, walk
 from ...ops.graph.types import TensorType
 from ...ops.lowering.patches.silence import Silence
-from ..recheck.sizes import results
+from ..recheck.sizes import forget_contradicted, results
+from .fake_runs import FakeRuns, letters_of, sizes_beside
 from .symbolic_run import SymbolicRun
 
 MOST_NODES, MOST_RESULTS = 5_000, 8
@@ -26,13 +28,15 @@ _OF_TORCH = ("torch.", "aten.", "py.", "cond", "while_loop", "map")
 _DRAWS = ("py.draw", "py.generator", "py.seeded")
 
 
-def prove_sizes(graph: Graph, leaves_of_example: Sequence[Any]) -> None:
-    """Shows sizes of results that are those of inputs, or fixed, where they were unknown.
+def prove_sizes(graph: Graph, parameters: Parameters, leaves_of_example: Sequence[Any]) -> None:
+    """Shows sizes of results that are those of inputs, or fixed, where they were unknown, and hides wrong ones.
 
     Args:
         graph: of the pipeline; the types of its results are changed.
+        parameters: how it is called.
         leaves_of_example: the flat inputs.
     """
+    deny_sizes(graph, parameters, leaves_of_example)
     unknown = [value for value in leaves(graph.output) if isinstance(value, Value) and _lacks(value)]
     free = any(isinstance(v.type, TensorType) and any(isinstance(s, str) for s in v.type.shape) for v in graph.inputs)
     if not (unknown and free):
@@ -40,6 +44,28 @@ def prove_sizes(graph: Graph, leaves_of_example: Sequence[Any]) -> None:
     _prove(graph, leaves_of_example)
     for value in list(filter(_lacks, unknown))[:MOST_RESULTS]:  # what others need of the data, it may not need
         _prove(_needed_by(value, graph), leaves_of_example)
+
+
+def deny_sizes(graph: Graph, parameters: Parameters, leaves_of_example: Sequence[Any]) -> None:
+    """Hides letters in the types of results that a run without data contradicts, in which one of them is another size.
+
+    The second recording has one row more: a size that grew with it, as that of ``a.reshape(-1, b.shape[1])`` does, need
+    not be the number of rows.
+    """
+    named = [value for value in leaves(graph.output) if isinstance(value, Value) and _has_letter(value)]
+    for value in named[:MOST_RESULTS]:
+        part = _needed_by(value, graph)
+        if not _runs_without_data(part):
+            continue
+        with suppress(Exception), Silence():
+            fake = FakeRuns(part, leaves_of_example)
+            others = [
+                dict.fromkeys(places, size)
+                for places in letters_of(part, leaves_of_example)
+                for size in sizes_beside(fake.size(places[0]))
+                if size > 1  # one is broadcast
+            ]
+            forget_contradicted(part, parameters, list(filter(None, map(fake.run, others))))
 
 
 def _prove(graph: Graph, leaves_of_example: Sequence[Any]) -> None:
@@ -73,6 +99,10 @@ def _free(value: Value) -> list[int]:
     """The dimensions of an input whose size is a letter."""
     shape = value.type.shape if isinstance(value.type, TensorType) else ()
     return [dim for dim, size in enumerate(shape) if isinstance(size, str)]
+
+
+def _has_letter(value: Value) -> bool:
+    return isinstance(value.type, TensorType) and any(isinstance(s, str) and s != "?" for s in value.type.shape)
 
 
 def _lacks(value: Value) -> bool:

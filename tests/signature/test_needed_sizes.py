@@ -52,6 +52,7 @@ FREE = {
     "padded to a size": (
         lambda x: LINEAR(torch.nn.functional.pad(x, (0, 4 - x.shape[1]))), (torch.rand(3, 2),), (torch.rand(2, 3),),
     ),
+    "as many items": (lambda x, y: x.view(y.shape) * y, (X, X.clone()), (torch.rand(4, 1), torch.rand(2, 2))),
     "the first ones": (lambda x: LINEAR(x[:, :4]), (X,), (torch.rand(2, 9),)),
 }  # fmt: skip
 

@@ -43,6 +43,8 @@ CASES = {
     "as many as an argument says": (lambda x, n: x[:, :n], (X, 3), "f32[N,?]"),
     "sizes that broadcast": (lambda x, y: x * y, (X, torch.rand(2, 5)), "f32[N,?]"),
     "a size of one": (lambda x, y: x * y, (X, torch.rand(2, 1)), "f32[N,?]"),
+    "rows that follow from two sizes": (lambda x, y: x.reshape(-1, y.shape[1]), (X, X.clone()), "f32[?,?]"),
+    "unflattened": (lambda x, y: x.flatten().unflatten(0, (-1, y.shape[0])), (X, X.clone()), "f32[?,?]"),
     "data": (lambda x: x[x > 0.5], (X,), "f32[?]"),
     "rows by data": (lambda x: x[:, 0].nonzero(), (X,), "i64[?,1]"),
     "all of them": (lambda x: x.flatten(), (X,), "f32[?]"),
