@@ -21,6 +21,7 @@ from .choices.choices import Choices, End, may_choose
 from .choices.connectives import Connectives
 from .dunders import OPERATORS
 from .loops.appending import Appending
+from .loops.captured import captured, own, uncaptured
 from .loops.carrying import Carrying
 from .loops.comprehensions import Comprehensions
 from .loops.flow import raised_by
@@ -67,13 +68,22 @@ def instrumented(code: CodeType) -> CodeType:
     constants = tuple(instrumented(each) if isinstance(each, CodeType) else each for each in code.co_consts)
     if any(a is not b for a, b in zip(constants, code.co_consts, strict=True)):
         code = code.replace(co_consts=constants)
-    code = staying(code)
+    code = staying(_uncaptured(code))
     plain = list(dis.get_instructions(code))
     filters = code.co_name == "<genexpr>" and any(each.opname in _JUMPS for each in plain)
     has_operation = any(_is_operation(each.opname, each.argval) for each in plain)
     if not (has_operation or filters or may_choose(plain, _JUMPS)):
         return code
     return rewritten(code, lambda instructions: list(_changed(instructions, code)))
+
+
+def _uncaptured(code: CodeType) -> CodeType:
+    """The code with plain variables for those that functions inside only read; the same object without any."""
+    names = captured(code, assembler().cleaned_instructions(code, True)) if code.co_cellvars else []
+    if not names:
+        return code
+    make = assembler().create_instruction
+    return rewritten(code, lambda found: uncaptured(found, names, make), tuple(own(name) for name in names))
 
 
 def staying(code: CodeType) -> CodeType:

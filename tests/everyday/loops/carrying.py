@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 import torch
 
 import tracepack
@@ -39,6 +41,39 @@ def best(x):
         if value > largest:
             place, largest = i, value
     return place
+
+
+def shares(words):
+    total = 0
+    for word in words:
+        total += len(word)
+    return [len(word) / total for word in words]
+
+
+def ranked(words):
+    counts, wins = {}, defaultdict(int)
+    for word in words:
+        counts[word] = counts.get(word, 0) + 1
+        if word > "b":
+            wins[word] += 2
+    order = sorted(counts, key=lambda word: (-counts[word], word))
+    return [f"{word}: {counts[word]}, {wins.get(word, 0)}" for word in order]
+
+
+def last_one(x):
+    places = []
+    for i, value in enumerate(x.tolist()):
+        if value > 0.5:
+            places.append(i)
+    return tracepack.cond(len(places) > 0, lambda: places[-1], lambda: -1)
+
+
+def stored_after(words):
+    count = 0
+    later = lambda: count  # noqa: E731 - what it gives is the count of that time
+    before = later()
+    count = len(words)
+    return [before, later(), *[len(word) + count for word in words]]
 
 
 def collapsed(ids):
@@ -207,6 +242,7 @@ def named(scores):
     return [name for name, score in zip(("a", "b", "c", "d"), scores) if score > 0.5]  # noqa: B905
 
 
+_WORDS = [["a", "c", "bb", "c"]], [[["c"]], [["z", "a", "z", "bb", "a"]]]
 _NUMBERS = (
     [torch.tensor([0.0, 0.7, 0.9])],
     [[torch.tensor([0.9])], [torch.tensor([0.1, 0.0, 0.6, 0.3, 0.8])], [torch.tensor([])]],
@@ -238,6 +274,10 @@ CASES = {
         summed, [[torch.rand(2), torch.rand(3)]], [[[torch.rand(4)]], [[torch.rand(n) for n in (1, 3, 2)]]]
     ),
     "the best that begins with None": Case(largest, *_ROWS),
+    "what a comprehension reads later": Case(shares, *_WORDS),
+    "what a key reads later": Case(ranked, *_WORDS),
+    "what a choice reads later": Case(last_one, *_NUMBERS),
+    "what is stored after a function reads it": Case(stored_after, *_WORDS),
     "the longest text": Case(longest, [["a", "bb"]], [[["x"]], [["p", "qqq", "rr"]]]),
     "what rises": Case(rising, _NUMBERS[0], _NUMBERS[1][:2]),
     "sum of rows": Case(lambda x: sum(x) / len(x), *_ROWS),

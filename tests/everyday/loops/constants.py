@@ -11,6 +11,11 @@ import torch
 from tests.everyday.case import Case
 
 LABELS = ["cat", "dog", "fox", "emu", "owl"]
+RULES = [
+    {"name": "bulk", "least": 10, "percent": 5.0},
+    {"name": "huge", "least": 100, "percent": 12.5},
+    {"name": "any", "least": 0, "percent": 0.0},
+]
 WEIGHTS = {"cat": 0.5, "dog": 0.25, "emu": -1.0}
 TEXT = "a cat and a dog"
 TEXTS = ["emu", "", "zzz", "cat", "cat dog fox emu owl", "CAT"]
@@ -111,7 +116,17 @@ def of_tensor(process):
     return Case(process, [X], [[x] for x in TENSORS])
 
 
+def priced(quantity, price):
+    names = []
+    for rule in RULES:
+        if quantity >= rule["least"]:
+            names.append(rule["name"])
+    best = max((rule for rule in RULES if quantity >= rule["least"]), key=lambda rule: rule["percent"])
+    return names, best["name"], quantity * price * (1 - best["percent"] / 100)
+
+
 CASES = {
+    "over records": Case(priced, [50, 2.0], [[1, 2.0], [100, 0.5], [0, 1.0], [10, 3.0]]),
     "labels in a text": of_text(lambda s: [label for label in LABELS if label in s]),
     "prefixes of a text": of_text(lambda s: [each for each in ("a", "ca", "em") if s.startswith(each)]),
     "counts of labels": of_text(lambda s: {label: s.count(label) for label in LABELS if label in s}),

@@ -194,4 +194,7 @@ def _kind(item: Any) -> Any:
     if type(item) is tuple and item:
         kinds = tuple(map(_kind, item))
         return None if None in kinds else kinds
+    if type(item) is dict and item and all(type(key) is str for key in item):
+        entries = tuple((key, _kind(value)) for key, value in item.items())
+        return None if any(kind is None for _, kind in entries) else (dict, *entries)
     return type(item) if type(item) in _KINDS else None

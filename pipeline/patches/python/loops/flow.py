@@ -60,6 +60,10 @@ class LocalFlow:
         """Whether a name is read from an instruction on before it is stored."""
         return self._reaches([start], name, lambda at: _is(self.instructions[at], ("LOAD_FAST", *CELL_LOADS), name))
 
+    def stores_later(self, start: int, name: str) -> bool:
+        """Whether a name is stored from an instruction on."""
+        return self._reaches([start], name, lambda at: _is(self.instructions[at], STORES, name))
+
     def may_lack(self, name: str, place: int) -> bool:
         """Whether some way leads to an instruction without a store of a name."""
         return self._reaches([0], name, lambda at: at == place)
