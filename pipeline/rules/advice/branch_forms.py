@@ -25,9 +25,8 @@ def written_with_cond(line: SourceLine | None) -> str:
         forms = {_form(tree, line) for tree in _sources(line)}
     except (SyntaxError, ValueError, RecursionError):  # no source of Python, or what has no such form
         return ""
-    found = (
-        forms.pop().replace("lambda :", "lambda:") if len(forms) == 1 else ""
-    )  # as Python 3.10 writes it; two files of one name may have the same line
+    # Two files of one name may have the same line; Python 3.10 writes a lambda without arguments with a blank.
+    found = forms.pop().replace("lambda :", "lambda:") if len(forms) == 1 else ""
     return found if len(found) <= _MOST_LETTERS and "\n" not in found else ""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -69,13 +70,17 @@ def is_any(frame: FrameType) -> bool:
 
 @contextmanager
 def traced(tracer: Any) -> Iterator[None]:
-    """Calls a function at every call of Python."""
+    """Calls a function at every call of Python, but for those of garbage of others, whose `__del__` drops an interrupt."""
     sys._getframe().f_trace_opcodes = True  # on Python 3.12 one frame has to ask before `settrace`, for the others too
+    collecting = gc.isenabled()
+    gc.disable()
     sys.settrace(tracer)
     try:
         yield
     finally:
         sys.settrace(None)
+        if collecting:
+            gc.enable()
 
 
 def calls_of(verb: Callable[[], Any], chosen: Callable[[FrameType], bool]) -> int:
