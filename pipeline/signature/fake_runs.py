@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -14,6 +14,8 @@ from ...ops.runtime.plan import Plan
 
 Place = tuple[int, int]
 """An input, and a dimension of it."""
+DRAWS = ("py.draw", "py.generator", "py.seeded")
+"""Operators that draw random numbers, which no run without data has."""
 _TRIED = (0, 1, 2, 3, 5, 64, 101)
 _MOST_STEPS = 20_000
 """How many nodes all runs together may have, each some 0.1 ms."""
@@ -56,15 +58,25 @@ class FakeRuns:
         """The size of a dimension in the example."""
         return int(self.example[place[0]].shape[place[1]])
 
+    def others(self, places: Sequence[Place]) -> Iterator[dict[Place, int]]:
+        """Other sizes of the places of one letter."""
+        for other in sizes_beside(self.size(places[0])):
+            yield dict.fromkeys(places, other)
+
     def runs(self, sizes: Mapping[Place, int]) -> bool:
         """Whether the graph runs where some dimensions have other sizes; so it does after too many runs."""
-        return self.left < 0 or self.run(sizes) is not None
+        return self.run(sizes) is not None or self.left < 0
 
     def run(self, sizes: Mapping[Place, int]) -> tuple[list[Any], Any] | None:
-        """The flat inputs and the result where some dimensions have other sizes; None where the graph fails."""
+        """The flat inputs and the result where some dimensions have other sizes.
+
+        None where the graph fails, and after too many runs.
+        """
         from torch._subclasses.fake_tensor import FakeTensorMode
 
         self.left -= self.steps
+        if self.left < 0:
+            return None
         with FakeTensorMode(allow_non_fake_inputs=True), torch.no_grad():
             inputs = [
                 torch.empty(

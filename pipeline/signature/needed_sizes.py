@@ -22,13 +22,12 @@ from ...ops.graph.types import TensorType
 from ...ops.lowering.patches.silence import Silence
 from ...ops.lowering.sizes import dimension
 from ..recheck.sizes import pipeline_facts
-from .fake_runs import FakeRuns, Place, letters_of, sizes_beside, steps_of
+from .fake_runs import DRAWS, FakeRuns, Place, letters_of, sizes_beside, steps_of
 from .symbolic_run import SymbolicRun
 
 MOST_NODES = 2_000
 """Of a graph that is looked at, those of its ops among them."""
 _OF_TORCH = ("torch.", "aten.", "py.")
-_DRAWS = ("py.draw", "py.generator", "py.seeded")
 _LEAST = 4
 """How many other sizes have to fail."""
 
@@ -56,7 +55,7 @@ def needed_sizes(graph: Graph, leaves_of_example: Sequence[Any]) -> list[Express
     # An operator that knows nothing of symbols says nothing of sizes: then the run itself does.
     with suppress(Exception), Silence():
         trial = FakeRuns(sized, leaves_of_example)
-        if trial.runs({}) and not all(any(map(trial.runs, _others(places, trial))) for places in letters):
+        if trial.runs({}) and not all(any(map(trial.runs, trial.others(places))) for places in letters):
             run = SymbolicRun(sized, leaves_of_example, _dims(letters, len(graph.inputs)))
             needs = _Needs(trial, run.places, letters)
             for equation in run.equations():
@@ -67,12 +66,6 @@ def needed_sizes(graph: Graph, leaves_of_example: Sequence[Any]) -> list[Express
 def _dims(letters: Sequence[Sequence[Place]], inputs: int) -> list[list[int]]:
     """The dimensions of each input that have letters."""
     return [[dim for places in letters for index, dim in places if index == each] for each in range(inputs)]
-
-
-def _others(places: Sequence[Place], trial: FakeRuns) -> Iterator[dict[Place, int]]:
-    """Other sizes of the places of one letter."""
-    for other in sizes_beside(trial.size(places[0])):
-        yield dict.fromkeys(places, other)
 
 
 def _without_data(graph: Graph) -> Graph:
@@ -91,7 +84,7 @@ def _without_data(graph: Graph) -> Graph:
 def _tells_sizes(node: Node) -> bool:
     """Whether a node runs on tensors without data."""
     if isinstance(node.target, Operator):
-        return node.target.name.startswith(_OF_TORCH) and node.target.name not in _DRAWS
+        return node.target.name.startswith(_OF_TORCH) and node.target.name not in DRAWS
     if isinstance(node.target, Guard):  # which says itself what it needs, with its line
         return False
     return isinstance(node.target, BodyCall) or node.target.kernel.tells_sizes

@@ -20,12 +20,11 @@ from ...ops.graph.traverse import leaves, uses, walk
 from ...ops.graph.types import TensorType
 from ...ops.lowering.patches.silence import Silence
 from ..recheck.sizes import forget_contradicted, results
-from .fake_runs import FakeRuns, letters_of, sizes_beside
+from .fake_runs import DRAWS, FakeRuns, letters_of
 from .symbolic_run import SymbolicRun
 
 MOST_NODES, MOST_RESULTS = 5_000, 8
 _OF_TORCH = ("torch.", "aten.", "py.", "cond", "while_loop", "map")
-_DRAWS = ("py.draw", "py.generator", "py.seeded")
 
 
 def prove_sizes(graph: Graph, parameters: Parameters, leaves_of_example: Sequence[Any]) -> None:
@@ -59,12 +58,8 @@ def deny_sizes(graph: Graph, parameters: Parameters, leaves_of_example: Sequence
             continue
         with suppress(Exception), Silence():
             fake = FakeRuns(part, leaves_of_example)
-            others = [
-                dict.fromkeys(places, size)
-                for places in letters_of(part, leaves_of_example)
-                for size in sizes_beside(fake.size(places[0]))
-                if size > 1  # one is broadcast
-            ]
+            others = [sizes for places in letters_of(part, leaves_of_example) for sizes in fake.others(places)]
+            others = [sizes for sizes in others if min(sizes.values()) > 1]  # one is broadcast
             forget_contradicted(part, parameters, list(filter(None, map(fake.run, others))))
 
 
@@ -113,7 +108,7 @@ def _runs_without_data(graph: Graph) -> bool:
     """Whether all nodes are of torch or Python, or kernels that tell sizes, and draw no random numbers."""
     nodes = list(walk(graph))
     return len(nodes) <= MOST_NODES and all(
-        node.target.name.startswith(_OF_TORCH) and node.target.name not in _DRAWS
+        node.target.name.startswith(_OF_TORCH) and node.target.name not in DRAWS
         if isinstance(node.target, Operator)
         else not isinstance(node.target, KernelCall) or node.target.kernel.tells_sizes
         for node in nodes

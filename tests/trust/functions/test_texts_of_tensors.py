@@ -14,12 +14,12 @@ X = torch.tensor([[-2.5, 1.0], [0.0, 3.0]])
 SEVENS = torch.full((2, 2), 777.0)
 
 TEXTS: list[Callable[[torch.Tensor], Any]] = [
-    lambda x: "%s" % x,  # noqa: UP031
-    lambda x: "%s" % x[0, 0],  # noqa: UP031
-    lambda x: "%(a)s" % {"a": x[0, 0]},  # noqa: UP031
-    lambda x: "%s %d" % (x[0, 0].item(), 1),  # noqa: UP031
-    lambda x: "%s" % (x.tolist(),),  # noqa: UP031
-    lambda x: "{}".format(x[0, 0]),  # noqa: UP032
+    lambda x: "%s" % x,  # noqa: UP031  # the form is tested
+    lambda x: "%s" % x[0, 0],  # noqa: UP031  # the form is tested
+    lambda x: "%(a)s" % {"a": x[0, 0]},  # noqa: UP031  # the form is tested
+    lambda x: "%s %d" % (x[0, 0].item(), 1),  # noqa: UP031  # the form is tested
+    lambda x: "%s" % (x.tolist(),),  # noqa: UP031  # the form is tested
+    lambda x: "{}".format(x[0, 0]),  # noqa: UP032  # the form is tested
     lambda x: f"{x[0, 0]:.1f}",
 ]
 
@@ -34,6 +34,6 @@ def test_a_branch_on_the_text_of_a_tensor_is_refused(text: Callable[[torch.Tenso
 
 def test_the_text_of_a_tensor_is_recorded() -> None:
     def process(x: torch.Tensor) -> Any:
-        return "%s" % x, "%(a)s" % {"a": x[0, 0]}  # noqa: UP031
+        return "%s" % x, "%(a)s" % {"a": x[0, 0]}  # noqa: UP031  # the form is tested
 
     assert trial(lambda: process, X, others=[(SEVENS,)]) == "right"

@@ -21,22 +21,22 @@ def of_table(x: torch.Tensor, mode: str) -> torch.Tensor:
 
 
 def of_list(x: torch.Tensor, level: int) -> torch.Tensor:
-    name = ["a", "b"][level]  # noqa: F841
+    name = ["a", "b"][level]  # noqa: F841  # unused: it is what is tested
     return x * 2
 
 
 def of_data(x: torch.Tensor) -> torch.Tensor:
-    total = int(x.sum())  # noqa: F841
+    total = int(x.sum())  # noqa: F841  # unused: it is what is tested
     return x * 2
 
 
 def of_rows(x: torch.Tensor) -> torch.Tensor:
-    third = x.tolist()[2]  # noqa: F841
+    third = x.tolist()[2]  # noqa: F841  # unused: it is what is tested
     return x * 2
 
 
 def of_sizes(x: torch.Tensor) -> torch.Tensor:
-    ratio = x.shape[0] / (x.shape[0] - 2)  # noqa: F841
+    ratio = x.shape[0] / (x.shape[0] - 2)  # noqa: F841  # unused: it is what is tested
     return x * 2
 
 
@@ -58,7 +58,7 @@ def of_letter(text: str) -> str:
 def of_loop(numbers: list[float]) -> list[float]:
     out = []
     for number in numbers:
-        root = math.sqrt(number)  # noqa: F841
+        root = math.sqrt(number)  # noqa: F841  # unused: it is what is tested
         out.append(number * 2 if number > 1 else number)
     return out
 
@@ -71,7 +71,7 @@ def of_largest(numbers: list[float]) -> list[float]:
 def of_matches(lines: list[str]) -> int:
     count = 0
     for line in lines:
-        key = re.match(r"(\w+)=", line).group(1)  # type: ignore[union-attr]  # noqa: F841
+        key = re.match(r"(\w+)=", line).group(1)  # type: ignore[union-attr]  # noqa: F841  # may be no match, and is unused: it is what is tested
         count += 1
     return count
 
