@@ -11,7 +11,7 @@ from ...ops.graph.graph import Graph, Guard, Node, Operator, Value
 from ...ops.graph.operators.names import is_expression
 from ...ops.graph.traverse import leaves, uses, walk
 from ...ops.graph.types import SCALARS, STR, ScalarType, TensorType
-from ...ops.runtime.safety.patterns import is_at_start, is_linear, pattern_among
+from ...ops.runtime.safety.patterns import is_linear, kind_of, pattern_among
 from ...ops.runtime.user_code import user_stacklevel
 from ..proxies.branches import BRANCH
 from ..recording.guards import MATCH
@@ -91,7 +91,7 @@ def _lines(graph: Graph) -> Iterator[str]:
             )
         elif isinstance(node.target, Operator) and is_expression(node.target.name):
             pattern, flags = pattern_among(node.target.name, node.args)
-            if not is_linear(pattern, flags, at_start=is_at_start(node.target.name, node.args)):
+            if not is_linear(pattern, flags, kind_of(node.target.name, node.args)):
                 yield f"{node.line}: the file needs load(path, trust=True): the time of {pattern!r} has no bound"
 
 

@@ -2,8 +2,10 @@ r"""Bounds the time of a regular expression of a file: Python's `re` tries every
 
 A pattern that is not trusted takes time in proportion to its text: it may repeat without a bound only what stands at
 its end, a single set of characters, so that there is one way to match; and its choices in front of that are few. One
-that `match` or `fullmatch` tries at a single place may also repeat a set that ends where the next item begins, as in
-``\w+=\w+``: what follows it is not among its characters, so that a shorter repetition fails at once.
+that is tried at a single place, by `match` or `fullmatch` or because it begins with ``^``, may also repeat a set that
+ends where the next item begins, as in ``\w+=\w+``: what follows it is not among its characters, so that a shorter
+repetition fails at once. And it may repeat any set once, as in ``(.*): (.*)`` and ``.*$``, where each shorter repetition
+costs few steps more.
 """
 
 from __future__ import annotations
@@ -54,7 +56,7 @@ def check_pattern(name: str, args: tuple[Any, ...], label: str) -> None:
             pass
         case _:
             raise GraphError(f"operator {name} has no constant pattern", got=repr(given)[:80])
-    if not is_linear(pattern, flags, at_start=is_at_start(name, args)):
+    if not is_linear(pattern, flags, kind_of(name, args)):
         raise TrustError(
             "a regular expression of the file takes a time that has no bound",
             where=label,
@@ -63,13 +65,13 @@ def check_pattern(name: str, args: tuple[Any, ...], label: str) -> None:
         )
 
 
-def is_linear(pattern: str, flags: int, at_start: bool = False) -> bool:
+def is_linear(pattern: str, flags: int, kind: str = "search") -> bool:
     """Whether a pattern takes time in proportion to its text.
 
     Args:
         pattern: a regular expression.
         flags: of `re`.
-        at_start: whether it is tried at one place of the text only.
+        kind: ``"match"`` and ``"fullmatch"`` try it at one place of the text only.
 
     Raises:
         GraphError: it is no pattern.
@@ -81,15 +83,18 @@ def is_linear(pattern: str, flags: int, at_start: bool = False) -> bool:
     except (re.error, RecursionError, OverflowError, ValueError) as error:
         raise GraphError("a regular expression is malformed", got=repr(pattern)[:80]) from error
     items = list(parsed)
-    if at_start and not parsed.state.flags & _CHANGING:
-        items = _ending(_flat(items))
+    items += [(codes.AT, codes.AT_END_STRING)] if kind == "fullmatch" else []
+    if kind in ("match", "fullmatch") or _is_anchored(items, parsed.state.flags):
+        items = _flat(items)
+        once = _repeated_once(items)
+        items = items if parsed.state.flags & _CHANGING else _ending(items)
+        items = [_ONE if index == once else item for index, item in enumerate(items)]
     return _ways(items, last=True) <= MOST_WAYS and _steps(items) <= MOST_STEPS
 
 
-def is_at_start(name: str, args: tuple[Any, ...]) -> bool:
-    """Whether an operator tries a pattern at the start of the text only."""
-    kind = args[0] if name == "py.re_found" and args else name.removeprefix("py.re_")
-    return kind in ("match", "fullmatch")
+def kind_of(name: str, args: tuple[Any, ...]) -> str:
+    """The function of `re` that an operator calls with a pattern."""
+    return str(args[0]) if name == "py.re_found" and args else name.removeprefix("py.re_")
 
 
 _CHANGING = re.IGNORECASE | re.ASCII | re.LOCALE
@@ -127,6 +132,43 @@ def _ends(item: Any, after: list[Any]) -> bool:
         if other[0] > 0:
             return True
     return True
+
+
+def _is_anchored(items: list[Any], flags: int) -> bool:
+    """Whether a pattern can only match at the start of a text: at all other places it fails at once."""
+    return bool(items) and (
+        items[0] == (codes.AT, codes.AT_BEGINNING_STRING)
+        or (items[0] == (codes.AT, codes.AT_BEGINNING) and not flags & re.MULTILINE)
+    )
+
+
+def _repeated_once(items: list[Any]) -> int | None:
+    """The place of the first repetition of a set after which few steps are left in all cases; None without one.
+
+    What ends the pattern may repeat a set too, since it cannot fail.
+    """
+    for index, item in enumerate(items):
+        after = items[index + 1 :]
+        ended = after[:-1] if after and _is_endless(after[-1]) and _holds_set(after[-1]) else after
+        if _is_endless(item) and _holds_set(item) and not any(map(_is_endless, ended)):
+            return index if after else None
+    return None
+
+
+def _is_endless(item: Any) -> bool:
+    """Whether an item repeats something without a bound, itself or inside."""
+    code, argument = item
+    if code in _REPEATS:
+        return argument[1] is codes.MAXREPEAT or any(map(_is_endless, argument[2]))
+    if code is codes.BRANCH:
+        return any(_is_endless(each) for branch in argument[1] for each in branch)
+    return code not in (*_SINGLE, codes.AT) and (code is not codes.SUBPATTERN or any(map(_is_endless, argument[-1])))
+
+
+def _holds_set(item: Any) -> bool:
+    """Whether an item repeats a single set of characters."""
+    code, argument = item
+    return code in _REPEATS and argument[0] <= MOST_COPIES and len(argument[2]) == 1 and argument[2][0][0] in _SINGLE
 
 
 def _repeated(item: Any) -> tuple[int, Characters] | None:
