@@ -186,6 +186,14 @@ class TracedList(Growing, Traced):
         length.tracer.nodes.append(Node(guard, (length.value,), {}, None, user_line()))
         return count
 
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        """Called by numpy for a universal function, which takes lists as arrays."""
+        return self.tracer.ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """Called by numpy for any other of its functions."""
+        return self.tracer.array_function(func, args, kwargs)
+
     def __getitem__(self, index: Any) -> Any:
         return self.tracer.scalar("getitem", self, index)
 

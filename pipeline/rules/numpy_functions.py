@@ -16,10 +16,11 @@ import torch
 from ...ops.graph.graph import Node, Operator, Value
 from ...ops.graph.operators.names import OF_ARRAYS, allowed
 from ...ops.graph.traverse import leaves
-from ...ops.graph.types import ARRAY, TensorType
+from ...ops.graph.types import ANY, ARRAY, ListType, TensorType
 from ...ops.runtime.primitives.numpy import METHOD, array_function, ufunc_of
 from ...ops.runtime.user_code import running_instruction, user_line
 from ..proxies.arrays import TracedArray
+from ..proxies.lists import TracedList
 from ..proxies.tracer import Tracer
 from ..proxies.trees import concrete
 
@@ -141,6 +142,8 @@ def record_ufunc(recorder: Tracer, ufunc: Any, method: str, inputs: tuple[Any, .
 
 def record_function(recorder: Tracer, func: Any, args: Any, kwargs: Any) -> Any:
     """Records any other function of numpy."""
+    if type(args[0]) is TracedList and func in (np.shape, np.ndim, np.size, *_KINDS):
+        args = (recorder.array("numpy.asarray", args[0]), *args[1:])
     if func in (np.shape, np.ndim):
         return getattr(args[0], func.__name__)
     if func is np.size:
@@ -182,7 +185,7 @@ def data_decides(name: str, args: Any, kwargs: Any, inputs: list[Value], varying
         inputs: the Values among them.
         varying: ids of the Values whose sizes, or whose own value, data decides.
     """
-    arrays = [v for v in inputs if v.type == ARRAY or isinstance(v.type, TensorType)]
+    arrays = [v for v in inputs if v.type in (ARRAY, ANY) or isinstance(v.type, TensorType | ListType)]
     short = name.removeprefix("numpy.")
     by_values = short in _SIZED_BY_VALUES or (short == "where" and len(args) == 1 and not kwargs)
     by_values = by_values or (short in _SIZED_BY_DATA and len(arrays) > 1)

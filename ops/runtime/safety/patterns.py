@@ -4,8 +4,8 @@ A pattern that is not trusted takes time in proportion to its text: it may repea
 its end, a single set of characters, so that there is one way to match; and its choices in front of that are few. One
 that is tried at a single place, by `match` or `fullmatch` or because it begins with ``^``, may also repeat a set that
 ends where the next item begins, as in ``\w+=\w+``: what follows it is not among its characters, so that a shorter
-repetition fails at once. And it may repeat any set once, as in ``(.*): (.*)`` and ``.*$``, where each shorter repetition
-costs few steps more.
+repetition fails at once. And it may repeat any set once, as in ``(.*): (.*)`` and ``.*$``, where each shorter
+repetition costs few steps more.
 """
 
 from __future__ import annotations
