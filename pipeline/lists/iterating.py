@@ -1,4 +1,4 @@
-"""`next` of a generator expression, and `pairwise`, `chain` and `islice` of itertools, over lists of any length."""
+"""`next` of a generator expression, and functions of itertools, over lists of any length."""
 
 from __future__ import annotations
 

@@ -10,7 +10,8 @@ from ...ops.graph.types import ANY, ScalarType
 
 _KINDS = ("int", "float", "bool", "complex", "str")
 _CHOSEN: dict[str, slice] = {
-    "sorted": slice(1), "sorted_by": slice(1), "reversed": slice(1), "list": slice(1), "getitem": slice(1),
+    "sorted": slice(1), "sorted_by": slice(1), "foremost": slice(1),
+    "reversed": slice(1), "list": slice(1), "getitem": slice(1),
     "min": slice(None), "max": slice(None), "best_by": slice(1, 2), "lookup": slice(0, None, 2),
     "cat_strings": slice(None),
 }  # fmt: skip

@@ -147,7 +147,7 @@ def _given(arg: Any) -> list[Any]:
     return [leaf for item in (arg.values() if isinstance(arg, dict) else arg) for leaf in _given(item)]
 
 
-_SAME_ITEMS = ("sorted", "sorted_by", "reversed", "list", "getitem")
+_SAME_ITEMS = ("sorted", "sorted_by", "foremost", "reversed", "list", "getitem")
 _TUPLES = ("zip", "zip_strict", "enumerate")
 
 

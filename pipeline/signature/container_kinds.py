@@ -19,7 +19,7 @@ from ...ops.graph.types import ANY, BOOL, FLOAT, INT, STR, STRINGS, ListType, Sc
 MOST_TURNS, DEEPEST = 4, 20
 _NUMBERS = (INT, FLOAT)
 _ARITHMETIC = ("add", "sub", "mul", "floordiv", "mod", "neg", "pos", "abs", "round", "min", "max")
-_SAME = ("list", "sorted", "sorted_by", "reversed", "filter")
+_SAME = ("list", "sorted", "sorted_by", "foremost", "reversed", "filter")
 _WHOLE = (
     "torch.", "aten.", "py.len", "py.int", "py.size", "py.numel", "py.index", "py.count", "py.ord", "py.str_", "py.re_",
     "py.floor", "py.ceil", "py.trunc", "py.start", "py.end",
@@ -295,6 +295,7 @@ _OF: dict[str, Callable[[Sequence[Any], Sequence[Any]], Any]] = {
     "zip": lambda args, _: ListType(tuple(map(_item, args))),
     "zip_strict": lambda args, _: ListType(tuple(map(_item, args))),
     "enumerate": lambda args, _: ListType((INT, _item(args[0]))),
+    "runs": lambda *_: ListType((INT, INT)),
     "cat_strings": lambda args, _: reduce(_joined, args, NOTHING),
     **{name: lambda args, _: _list_of(_item(args[0])) for name in _SAME},
 }

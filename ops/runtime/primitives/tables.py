@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import heapq
+import itertools
 import math
 import operator
 from collections import Counter
@@ -198,6 +200,13 @@ def best_by(largest: bool, items: Any, keys: Any) -> Any:
     return items[(max if largest else min)(range(len(keys)), key=keys.__getitem__)]
 
 
+def foremost(items: Any, keys: Any, n: int, largest: bool) -> list[Any]:
+    """``heapq.nlargest(n, items, key=...)`` or ``nsmallest``, with the key of each item."""
+    bounded_items(keys)
+    choose = heapq.nlargest if largest else heapq.nsmallest
+    return [items[index] for index in choose(as_int(n) or 0, range(len(keys)), key=keys.__getitem__)]
+
+
 def bounded_items(items: Any) -> None:
     """Checks a list whose items are compared: its length, and of a long one the characters of its texts."""
     _few(len(items))
@@ -299,6 +308,13 @@ def counts(items: Any) -> dict[Any, int]:
     return found
 
 
+def runs(keys: Any) -> list[Any]:
+    """Where each run of equal keys that follow each other begins and ends."""
+    bounded_items(keys)
+    starts = [index for index in range(len(keys)) if not index or keys[index] != keys[index - 1]]
+    return list(itertools.pairwise([*starts, len(keys)]))
+
+
 def most_common(table: Any, n: int | None = None) -> list[Any]:
     """The pairs of a Counter, those of the largest count first; of equal ones in their order."""
     found = sorted(table.items(), key=lambda pair: pair[1], reverse=True)
@@ -312,11 +328,11 @@ def from_keys(keys: Any, value: Any = None) -> dict[Any, Any]:
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "unique": unique, "kept": kept, "dropped": dropped, "counts": counts, "most_common": most_common,
-    "from_keys": from_keys, "with_entry": with_entry,
+    "from_keys": from_keys, "with_entry": with_entry, "runs": runs,
     "lookup": lookup, "lookup_all": lookup_all, "tolist": to_list, "dict": to_dict, "zip": pairs,
     "zip_strict": pairs_of_one_length, "reversed": lambda items: items[::-1],
     "counted": counted,
-    "enumerate": numbered, "sorted": ordered, "sorted_by": ordered_by, "best_by": best_by,
+    "enumerate": numbered, "sorted": ordered, "sorted_by": ordered_by, "foremost": foremost, "best_by": best_by,
     "fsum": math.fsum, "prod": product, "math_pow": math.pow,
     "total": totalled, "any": any, "all": all, "list": listed,
     "rows": to_rows, "keys": lambda table: list(table.keys()),

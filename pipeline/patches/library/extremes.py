@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import GeneratorType
-from typing import Any
+from typing import Any, NoReturn
 
+import numpy as np
 import torch
 
 from ....ops.graph.errors import RecordError
@@ -72,6 +73,20 @@ def _decided(plain: Callable[..., Any], loop: Any, items: Any) -> Any:
     return found
 
 
+_DECIDED = "data decides which of them it is, and so the type of the result"
+
+
+def _refuse_kinds(recorder: Recorder, name: str, items: Any) -> NoReturn:
+    """Refuses numbers of several types."""
+    kinds = {type(concrete(item)) for item in items}
+    of_numpy = {f"numpy.{kind.__name__}" for kind in kinds if issubclass(kind, np.generic)}
+    if not of_numpy:
+        recorder.refuse(f"{name} of an int and a float: {_DECIDED}", f"Write numbers of one type: {name}(0.0, x).")
+    found = " and ".join([*sorted(of_numpy), *sorted({kind.__name__ for kind in kinds} & {"int", "float", "bool"})])
+    plain = "int" if all(issubclass(kind, np.integer | int) for kind in kinds) else "float"
+    recorder.refuse(f"{name} of {found}: {_DECIDED}", f"Write numbers of one type: {name}({plain}(x), y).")
+
+
 def extreme(plain: Callable[..., Any]) -> Callable[..., Any]:
     """Stands for `min` or `max` of numbers: with two types the type of the result could differ by run."""
 
@@ -86,7 +101,7 @@ def extreme(plain: Callable[..., Any]) -> Callable[..., Any]:
             return _nearest(recorder, plain, items)
         if recorder is None or kwargs or len(items) < 2 or not any(map(is_traced, items)):
             return plain(*args, **kwargs)
-        if not all(issubclass(type(i), TracedNumber) or type(i) in (int, float) for i in items):
+        if not all(issubclass(type(i), TracedNumber | np.generic) or type(i) in (int, float) for i in items):
             return plain(*args, **kwargs)
         if len({type(concrete(i)) for i in items}) == 1:
             return recorder.scalar(plain.__name__, *items)
@@ -97,7 +112,6 @@ def extreme(plain: Callable[..., Any]) -> Callable[..., Any]:
             return plain(*items)
         except RecordError:
             name, recorder.refused = plain.__name__, None  # the reason below says more
-            what = f"{name} of an int and a float: data decides which of them it is, and so the type of the result"
-            recorder.refuse(what, f"Write numbers of one type: {name}(0.0, x).")
+            _refuse_kinds(recorder, name, items)
 
     return extreme

@@ -23,7 +23,7 @@ from ....ops.graph.graph import Operator
 from ....ops.graph.operators.names import STATISTICS
 from ...lists.iterating import chained, paired, sliced
 from ...lists.loop import collected
-from ...lists.mapping import rows_of
+from ...lists.mapping import each, rows_of
 from ...lists.reductions import accumulated, reduced
 from ...proxies.base import is_traced
 from ...proxies.byte_strings import TracedBytes
@@ -34,6 +34,8 @@ from ...rules.assertions import required
 from ..python.operations import active, asserted, holds_traced
 from ..redirect import stand_in_of
 from .base64_calls import OF_BASE64, fromhex
+from .given_functions import recorded
+from .orders import OF_ORDERS
 from .tallies import counted, flattened, from_keys
 
 
@@ -154,18 +156,27 @@ def _of_iterables(name: str, function: Callable[..., Any]) -> Callable[..., Any]
     """Stands for a function of itertools."""
     plain = getattr(itertools, name)
 
-    def call(*args: Any) -> Any:
+    def call(*args: Any, **options: Any) -> Any:
         recorder = active()
-        return plain(*args) if recorder is None else function(recorder, *args)
+        return plain(*args, **options) if recorder is None else function(recorder, *args, **options)
 
     if name == "chain":
         vars(call)["from_iterable"] = flattened
     return call
 
 
+def grouped(recorder: Recorder, given: Any, key: Any = None) -> Any:
+    """Stands for `itertools.groupby`: the groups are lists, which are there before the next one is asked for."""
+    items = recorder.scalar("list", given) if type(given) is TracedStr else _listed(recorder, given)
+    keys = items if key is None or type(items) is not TracedList else each(recorder, recorded(key), items)
+    if type(keys) is not TracedList:
+        return itertools.groupby(items, key)
+    return each(recorder, lambda run: (keys[run[0]], items[slice(*run)]), recorder.scalar("runs", keys))
+
+
 OF_ITERABLES = {
     name: _of_iterables(name, function)
-    for name, function in {"chain": chained, "islice": sliced, "pairwise": paired}.items()
+    for name, function in {"chain": chained, "islice": sliced, "pairwise": paired, "groupby": grouped}.items()
 }
 
 
@@ -271,6 +282,7 @@ MODULES: dict[str, tuple[Any, dict[str, Callable[..., Any]]]] = {
     "reduce": (functools, {"reduce": reduce}),
     "accumulate": (itertools, {"accumulate": accumulate}),
     **{name: (itertools, {name: function}) for name, function in OF_ITERABLES.items()},
+    **{name: (module, {name: function}) for name, (module, function) in OF_ORDERS.items()},
     **{name: (base64, {name: function}) for name, function in OF_BASE64.items()},
     "fromhex": (bytes, {"fromhex": fromhex}),
     "pad_sequence": (torch.nn.utils.rnn, {"pad_sequence": padded}),

@@ -19,8 +19,6 @@ from typing import Any
 
 import torch
 
-from ....ops.graph.operators.names import TEXT_METHODS
-from ....ops.runtime.user_code import attribute
 from ...lists import mapping
 from ...lists.fold import Fold
 from ...lists.iterating import are_nobodys, beside, first, goes_through_list, listed, references, until
@@ -37,10 +35,12 @@ from ...recording.recorder import Recorder
 from ...rules.number_or_tensor import number_of
 from ..expressions import EXPRESSIONS, RegularExpressions
 from ..library.base64_calls import OF_BASE64
+from ..library.given_functions import keys_of, recorded
+from ..library.orders import OF_ORDERS
 from ..library.replacements import OF_ITERABLES, accumulate, buffer_of, dumps, normalize, padded, power, reduce
 from ..library.tallies import counted, to_set
-from ..redirect import STAND_INS, deep_stand_in, own, stand_in_of
-from .operations import SUBSCRIPT, active, formatted, holds_traced, to_dict
+from ..redirect import STAND_INS, deep_stand_in, own
+from .operations import active, formatted, holds_traced, to_dict
 from .traced_range import traced_range
 
 
@@ -253,23 +253,6 @@ def _filtered(function: Any, items: Any) -> Any:
     return loop.gathered(found)
 
 
-def recorded(function: Any) -> Callable[[Any], Any]:
-    """The function, or what stands for a builtin, a method of str or the subscript of a table."""
-    owner, name = attribute(function, "__self__"), attribute(function, "__name__", "")
-    if name == "__getitem__" and type(owner) in (list, dict, tuple):
-        return _entry_of(owner)
-    if attribute(function, "__objclass__") is str and name in TEXT_METHODS:
-        return lambda text: getattr(text, name)()
-    return stand_in_of(function)  # type: ignore[no-any-return]  # the user's own
-
-
-def keys_of(recorder: Recorder, key: Any, items: Any) -> Any:
-    """The keys by which a list is sorted: of any length as the list is."""
-    if type(items) is TracedList:
-        return each(recorder, recorded(key), items)
-    return [number_of(recorder, recorded(key)(item)) for item in items]
-
-
 def _best(plain: Any) -> Callable[..., Any]:
     """Stands for `max` or `min` with a key."""
     beside = STAND_INS[plain.__name__]
@@ -291,14 +274,6 @@ def _best(plain: Any) -> Callable[..., Any]:
         return plain(items, **kwargs)
 
     return best
-
-
-def _entry_of(table: Any) -> Callable[[Any], Any]:
-    def entry(key: Any) -> Any:
-        key, container = SUBSCRIPT[(table, key)]
-        return container[key]
-
-    return entry
 
 
 def _dict(*args: Any, **kwargs: Any) -> Any:
@@ -334,6 +309,7 @@ _STAND_INS: list[tuple[Any, Callable[..., Any]]] = [
     (set, to_set), (frozenset, to_set), (Counter, counted), (next, _next),
     *((kind, buffer_of(kind)) for kind in (bytes, bytearray, memoryview)),
     *((getattr(itertools, name), function) for name, function in OF_ITERABLES.items()),
+    *((getattr(module, name), function) for name, (module, function) in OF_ORDERS.items()),
     *((getattr(base64, name), function) for name, function in OF_BASE64.items()),
     (json.dumps, dumps), (unicodedata.normalize, normalize),
     *((getattr(re, name), getattr(RegularExpressions(re), name)) for name in EXPRESSIONS),

@@ -41,7 +41,6 @@ _ITERATING = {
     "permutations": "[(a, b) for i, a in enumerate(xs) for j, b in enumerate(xs) if i != j]",
     "product": "[(a, b) for a in xs for b in ys]",
     "zip_longest": "zip(xs + [fill] * (len(ys) - len(xs)), ys + [fill] * (len(xs) - len(ys)))",
-    "groupby": "for x in sorted(xs): groups.setdefault(key(x), []).append(x)",
     "deque": "[xs[max(0, i - 2) : i + 1] for i in range(len(xs))], the last three at each place,",
     "takewhile": "xs[: next((i for i, x in enumerate(xs) if not wanted(x)), len(xs))]",
     "dropwhile": "xs[next((i for i, x in enumerate(xs) if not wanted(x)), len(xs)) :]",
