@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ...ops.graph.graph import Node, Operator
+from ..proxies.base import is_traced
+from ..proxies.lists import TracedList
 
 
 @dataclass(frozen=True)
@@ -42,3 +45,20 @@ def keeps_keys(start: Any, value: Any, after: Any, nodes: Sequence[Node]) -> boo
             return False
         after = node.args[0]
     return True
+
+
+def begun(stand_in: TracedList, items: list[Any]) -> TracedList:
+    """The stand-in for a list with which a loop begins."""
+    stand_in.own_rows = _are_own(items)
+    return stand_in
+
+
+def _are_own(items: list[Any]) -> bool:
+    """Whether the items of a list are lists of numbers and texts, each of which nothing but the list holds."""
+    return all(
+        type(item) is list and not any(map(is_traced, item)) and sys.getrefcount(item) <= _HOLDERS for item in items
+    )
+
+
+_HOLDERS = 3
+"""References to an item that a loop of a generator asks for: of the list, of the variable, and of the question."""

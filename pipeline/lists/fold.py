@@ -24,7 +24,7 @@ from ..proxies.make import traced
 from ..proxies.sets import TracedSet, dict_of, growable, table_of
 from ..proxies.trees import concrete, list_type, tensor_type
 from ..recording.recorder import Recorder
-from .carried import Carried, keeps_keys
+from .carried import Carried, begun, keeps_keys
 from .loop import Loop
 from .ways import Tree
 
@@ -103,7 +103,7 @@ class Fold(Loop):
         if isinstance(found, dict):
             return dict_of(self.recorder, found)
         reads = type(found) is list and (found or place in self.names.growing)
-        return self.recorder.scalar("list", found) if reads else found
+        return begun(self.recorder.scalar("list", found), found) if reads else found
 
     def _carried(self, value: Any) -> Value | None:
         """A value of the body for what a variable is before the loop."""
@@ -132,7 +132,7 @@ class Fold(Loop):
         if self.ways and not found and isinstance(found, dict):
             found = concrete(self.ways[0].result[place])  # what an earlier round may have put in
         if type(start) is TracedList:
-            return TracedList(recorder, value, list(found), True).grow()
+            return start.like(value, list(found)).grow()
         if issubclass(type(start), TracedDict):
             table = start.like(value, dict(found))
             return (TracedSet(recorder, None, table) if place in self.sets else table).grow()

@@ -142,12 +142,14 @@ class TracedList(Growing, Traced):
         given: whether its items are those of an argument: where the function asks for one of them by its place, and it
             is a tensor, the argument is a list of fixed length, each of whose tensors has sizes of its own.
         constants: the items, where they are constants that a loop goes through; else None.
+        own_rows: whether its items are lists that nothing else holds, and that a loop may change.
         view: whether it stands for a range, or the keys, values or items of a dict, which equal no list.
     """
 
     sized_by: Any = None
     given: bool = False
     constants: list[Any] | None = None
+    own_rows: bool = False
     view: bool = False
 
     def __init__(self, tracer: Tracer, value: Value, concrete: list[Any], varies: bool) -> None:
@@ -163,6 +165,12 @@ class TracedList(Growing, Traced):
             return self
         found = TracedList(tracer, tracer.arguments(self), self.concrete, self.varies)
         found.sized_by, found.given, found.constants = self.sized_by, self.given, self.constants
+        return found
+
+    def like(self, value: Value, concrete: list[Any]) -> TracedList:
+        """A list of the same kind for another value."""
+        found = TracedList(self.tracer, value, concrete, True)
+        found.own_rows = self.own_rows
         return found
 
     def length(self) -> Any:
@@ -195,7 +203,10 @@ class TracedList(Growing, Traced):
         return self.tracer.array_function(func, args, kwargs)
 
     def __getitem__(self, index: Any) -> Any:
-        return self.tracer.scalar("getitem", self, index)
+        found = self.tracer.scalar("getitem", self, index)
+        if self.own_rows and self.loop is not None and isinstance(found, TracedList) and type(index) is not slice:
+            found.loop, found.place = self.loop, PlaceIn(self, index)
+        return found
 
     def __contains__(self, item: Any) -> bool:
         return bool(self.tracer.pin(self.tracer.scalar("contains", self, item), "it was searched"))
@@ -205,6 +216,10 @@ class TracedList(Growing, Traced):
 
     def __radd__(self, other: Any) -> Any:
         return self.tracer.scalar("cat_strings", other, self)
+
+    def put_entry(self, key: Any, entry: Any) -> None:
+        """Puts what an entry has become at its place."""
+        self[key] = entry
 
     def __iadd__(self, other: Any) -> Any:
         if self.handed_on:
@@ -265,55 +280,36 @@ class TracedList(Growing, Traced):
             self.place.put(TracedList(self.tracer, new.value, new.concrete, new.varies))
 
     def __setitem__(self, index: Any, item: Any) -> None:
-        self.tracer.refuse("a list of any length cannot be changed", CHANGE)
+        if self.loop is None or type(index) is slice:
+            self.tracer.refuse("a list of any length cannot be changed", CHANGE)
+        self._allow_change("list")
+        self.become(
+            self.tracer.scalar("with_entry", TracedList(self.tracer, self.value, self.concrete, True), index, item)
+        )
 
     __hash__ = None  # type: ignore[assignment]  # as for list
 
 
+class PlaceIn:
+    """Where a container is an entry of a dict with keys of run time, or of a list that a loop changes.
+
+    Args:
+        owner: the dict or the list.
+        key: under which the entry is.
+    """
+
+    def __init__(self, owner: Any, key: Any) -> None:
+        self.owner, self.key, self.seen = owner, key, owner.value
+
+    def check(self) -> None:
+        """Refuses a change of the entry after one of its owner."""
+        if self.owner.value is not self.seen:
+            self.owner.tracer.refuse("an entry of a container is changed after the container", CHANGE)
+
+    def put(self, entry: Any) -> None:
+        """Puts what the entry has become into its owner."""
+        self.owner.put_entry(self.key, entry)
+        self.seen = self.owner.value
+
+
 Sequence.register(TracedList)  # which `match` asks for where a case is a list: nothing shows it another class
-
-
-class TracedMatch(Traced):
-    """A match of a regular expression, which the recording has guarded to be one."""
-
-    def __init__(self, tracer: Tracer, value: Value, concrete: Any, varies: bool) -> None:
-        self._bind(tracer, value, concrete, varies)
-
-    def __bool__(self) -> bool:
-        return True
-
-    def group(self, *which: Any) -> Any:
-        """A group of the match."""
-        return self.tracer.scalar("re_group", self, *which)
-
-    def __getitem__(self, which: Any) -> Any:
-        return self.group(which)
-
-    def groups(self) -> tuple[Any, ...]:
-        """All groups of the match."""
-        return tuple(self.group(which) for which in range(1, self.concrete.re.groups + 1))
-
-    def groupdict(self, default: Any = None) -> dict[str, Any]:
-        """The named groups of the match."""
-        if default is not None:
-            self.tracer.refuse("re.Match.groupdict with a default cannot be recorded", "Choose it for each group.")
-        return {name: self.group(name) for name in self.concrete.re.groupindex}
-
-    def start(self, *which: Any) -> Any:
-        """Where the match, or a group of it, begins."""
-        return self.tracer.scalar("re_start", self, *which)
-
-    def end(self, *which: Any) -> Any:
-        """Where the match, or a group of it, ends."""
-        return self.tracer.scalar("re_end", self, *which)
-
-    def span(self, *which: Any) -> tuple[Any, Any]:
-        """Where the match, or a group of it, begins and ends."""
-        return self.start(*which), self.end(*which)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return self.tracer.refuse(
-            f"re.Match.{name} cannot be recorded", "Use group(), groups(), groupdict(), start(), end() or span()."
-        )

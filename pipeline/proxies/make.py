@@ -10,9 +10,9 @@ import numpy as np
 from ...ops.graph.graph import Value
 from .arrays import TracedArray
 from .dicts import TracedDict
-from .lists import TracedList, TracedMatch
+from .lists import TracedList
 from .scalars import TracedBool, TracedComplex, TracedFloat, TracedInt
-from .strings import TracedStr
+from .strings import TracedMatch, TracedStr
 from .tracer import Tracer
 
 _KINDS: list[tuple[tuple[type, ...], type[Any]]] = [

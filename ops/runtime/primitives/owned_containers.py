@@ -14,7 +14,7 @@ from ..torch_compiler import takes_control_flow
 from . import control_flow
 from .bounded import MOST_ITEMS, cat_strings
 from .nesting import MOST_NESTED, bounded_arguments, bounded_result, check_nesting
-from .tables import lookup, with_entry
+from .tables import lookup, place_in, with_entry
 
 
 class GrowingList(list[Any]):
@@ -54,11 +54,16 @@ def extended(items: Any, *more: Any) -> Any:
 
 
 def entered(table: Any, key: Any, entry: Any) -> Any:
-    """A dict with one more entry, or another one under a key, in place."""
-    if type(table) is not GrowingDict:
+    """A dict with one more entry, or another one under a key, or a list with another item, in place."""
+    known: Any
+    if type(table) is GrowingList:
+        known = place_in(table, key)
+        old = table[known]
+    elif type(table) is GrowingDict:
+        (known,) = with_entry({}, key, None)
+        old = table.get(known)
+    else:
         return _new_dict(table, key, _released(entry))
-    (known,) = with_entry({}, key, None)
-    old = table.get(known)
     size = _size(entry)
     _count(table, size - (old.counted if isinstance(old, _GROWING) else _size(old)))
     if isinstance(entry, _GROWING):

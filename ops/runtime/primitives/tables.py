@@ -126,10 +126,31 @@ def to_dict(keys: Any, entries: Any) -> dict[Any, Any]:
     return dict(zip(keys, entries, strict=True))
 
 
-def with_entry(table: Any, key: Any, entry: Any) -> dict[Any, Any]:
-    """A dict with one more entry, or another one under a key: what ``table[key] = entry`` makes of it."""
+def place_in(items: Any, key: Any) -> int:
+    """A place in a list that an item is put to.
+
+    Raises:
+        MissingEntryError: the list has no such place.
+    """
+    index = as_int(key)
+    if index is None or not -len(items) <= index < len(items):
+        raise _missing(items, key)
+    return index
+
+
+def with_entry(table: Any, key: Any, entry: Any) -> Any:
+    """What ``table[key] = entry`` makes of a dict, which may have the key already, or of a list, which has the place.
+
+    Raises:
+        MissingEntryError: the list has no such place.
+    """
+    if isinstance(table, list):
+        changed = [*table]
+        changed[place_in(table, key)] = entry
+        check_nesting(changed)
+        return changed
     if not isinstance(table, dict):
-        raise GuardError("an entry is put into a dict", got=type(table).__name__)
+        raise GuardError("an entry is put into a dict or a list", got=type(table).__name__)
     found = {**table, _keys([key])[0]: entry}
     if isinstance(entry, list | tuple | dict):
         check_nesting(found)

@@ -47,8 +47,10 @@ def test_a_dict_that_gets_itself_as_an_entry_is_bounded():
 
     with pytest.raises(tracepack.GuardError, match="lists"):
         functools.reduce(doubled, range(100), {})
-    with pytest.raises(tracepack.GuardError, match="an entry is put into a dict; got list"):
-        tables.with_entry([], 1, 2)
+    with pytest.raises(tracepack.GuardError, match="an entry is put into a dict or a list; got tuple"):
+        tables.with_entry((), 1, 2)
+    with pytest.raises(tracepack.GuardError, match="lists"):
+        functools.reduce(lambda items, number: tables.with_entry([*items, items], 0, items), range(100), [0])
     with pytest.raises(tracepack.GuardError, match="a key is a text, a number or a tuple of them"):
         tables.with_entry({}, [1], 2)
 

@@ -76,7 +76,16 @@ def _gives_new_object(code: Sequence[Any], at: int) -> bool:
     """
     names = [each.opname for each in code[max(at - 2, 0) : at + 1]]
     restores = names[1:] == ["SWAP", "STORE_FAST"] and names[0] in ("END_FOR", "POP_TOP")
-    return restores or names[-1].startswith(("CALL", "BUILD_", "LIST_", "SET_", "DICT_"))
+    return restores or names[-1].startswith(("CALL", "BUILD_", "LIST_", "SET_", "DICT_")) or _repeats(code[at])
+
+
+def _repeats(each: Any) -> bool:
+    """Whether an instruction gives a product, as in ``[0] * n``, or a sum of lists."""
+    return each.opname in ("BINARY_MULTIPLY", "BINARY_ADD") or (each.opname == "BINARY_OP" and each.arg in _NEW)
+
+
+_NEW = (0, 5)
+"""The arguments of BINARY_OP for + and *."""
 
 
 def _stores_new_object(code: Sequence[Any], store: int) -> bool:
@@ -84,7 +93,8 @@ def _stores_new_object(code: Sequence[Any], store: int) -> bool:
     if _gives_new_object(code, store - 1):
         return True
     for start in range(store - 1, -1, -1):
-        if code[start].opname.startswith(("CALL", "BUILD_")) and _stored_by(code, start) == store:
+        makes = code[start].opname.startswith(("CALL", "BUILD_")) or _repeats(code[start])
+        if makes and _stored_by(code, start) == store:
             return True
         if code[start].target is not None:
             return False
