@@ -286,7 +286,7 @@ class _Tracing:
             f"the recorded graph does not answer as the function does: {found.what if found else mismatch.what}",
             where=str((found and found.line) or first_line(self.user) or ""),
             got=None if found is None else mismatch.what,
-            fix=advice_on(mismatch.what, numbers=bool(self.examples.numbers)),
+            fix=advice_on(mismatch.what, bool(self.examples.numbers), self.user),
         )
 
     def explained_state(self, mismatch: Mismatch, first: Recording) -> RecordError:

@@ -13,6 +13,7 @@ from ...ops.graph.graph import Guard, Node, Value
 from ...ops.runtime.user_code import is_users, running_instruction, user_line
 from ...ops.tracing_hook import current
 from .base import Traced
+from .strings import TracedStr
 from .tracer import Tracer
 
 _SORT = "Write items = sorted(items, key=…), which makes a new list."
@@ -276,7 +277,10 @@ class TracedMatch(Traced):
 
     def group(self, *which: Any) -> Any:
         """A group of the match."""
-        return self.tracer.scalar("re_group", self, *which)
+        found = self.tracer.scalar("re_group", self, *which)
+        if type(found) is TracedStr:
+            found.is_group = True
+        return found
 
     def __getitem__(self, which: Any) -> Any:
         return self.group(which)
