@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from ..ops.graph.errors import RecordError, TracepackError, add_place
-from ..ops.runtime.user_code import attribute, library_lines, own_line, raising_line, source_of
+from ..ops.runtime.user_code import attribute, first_line, library_lines, own_line, raising_line, source_of
 from ..ops.tracing_hook import plainly
 from .examples import Examples
 from .patches.print import muted
@@ -95,15 +95,18 @@ def blamed(error: Exception, process: Callable[..., Any], examples: Examples) ->
     return found
 
 
-def with_own_line(error: TracepackError, later: Exception | None = None) -> TracepackError:
+def with_own_line(error: TracepackError, later: Exception | None = None, function: Any = None) -> TracepackError:
     """An error that names the line of the function, too, where it names an op, or a line of a library or a model only.
 
     Args:
         error: the error.
         later: what a library raised in its place, which has come through the function.
+        function: whose first line stands for an error of its result.
     """
     trace = (later or error).__traceback__
     own = own_line(trace)
+    if own is None and not error.where:
+        add_place(error, str(first_line(function) or ""))
     if own is not None and f"{own.file}:" not in error.where:
         if isinstance(error, RecordError) and error.fix in ("", GENERAL) and (below := library_lines(trace)):
             error.fix = in_package(below[0].partition("/")[0])
