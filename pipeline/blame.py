@@ -10,28 +10,33 @@ from typing import Any
 import torch
 
 from ..ops.graph.errors import RecordError, TracepackError, add_place
-from ..ops.runtime.user_code import own_line, raising_line
+from ..ops.runtime.user_code import attribute, first_line, library_lines, own_line, raising_line, source_of
 from ..ops.tracing_hook import plainly
 from .examples import Examples
 from .patches.print import muted
 from .recording.recorder import Recorder
 from .recording.rollback import Undo
-from .rules.advice.instead import instead
+from .rules.advice.instead import in_package, instead
+from .rules.custom_operators import GENERAL
 from .rules.torch_functions import TRANSFORMS
 from .signature.handlers import form_for
 
 _TEXT_OPTION = "Leave it to a default of your function, or branch on it: if reduce == 'sum': ..."
 _PLAIN_TEXT = "Use methods of str, f-strings, re with a constant pattern, or tracepack.lookup(table, text)."
+_GROUP_OR_NONE = re.compile(r"(\w+(?:\[[\w'\"]+\]|\.group\([\w'\"]+\))) is (?:not )?None")
 _FLAG = "Leave it to a default of your function, or branch on it: x.sum(0, keepdim=True) if keep else x.sum(0)."
 
 
-def advice_on(what: str, numbers: bool) -> str:
+def advice_on(what: str, numbers: bool, user: Any) -> str:
     """What to do where graph and function answer otherwise.
 
     Args:
         what: differs.
         numbers: whether an argument is a number of numpy.
+        user: the function.
     """
+    if asked := _GROUP_OR_NONE.search(source_of(user)):
+        return f"A group that takes no part is a text here: write not {asked[1]} in place of {asked[1]} is None."
     if numbers:
         return (
             "An argument is a number of numpy, which a pipeline takes as a plain one: pass int(n) or float(n), or an "
@@ -50,7 +55,7 @@ def blamed(error: Exception, process: Callable[..., Any], examples: Examples) ->
         with torch.no_grad(), undo.restored(), undo, muted(), plainly():  # what models leave behind counts
             process(*args, **kwargs)
     except Exception as own:
-        return own
+        return own if isinstance(own, TracepackError) else with_line_noted(own)
     line, mine = str(raising_line(error.__traceback__) or ""), own_line(error.__traceback__)
     line = line if mine is None or str(mine) == line else f"{line}, called by {mine}"
     if "TracedStr" in str(error) or "must be str" in str(error):
@@ -90,16 +95,39 @@ def blamed(error: Exception, process: Callable[..., Any], examples: Examples) ->
     return found
 
 
-def with_own_line(error: TracepackError, later: Exception | None = None) -> TracepackError:
-    """An error that names the line of the function, too, where it names a line of a library or of a model only.
+def with_own_line(error: TracepackError, later: Exception | None = None, function: Any = None) -> TracepackError:
+    """An error that names the line of the function, too, where it names an op, or a line of a library or a model only.
 
     Args:
         error: the error.
         later: what a library raised in its place, which has come through the function.
+        function: whose first line stands for an error of its result.
     """
-    own = own_line((later or error).__traceback__)
-    if own is not None and re.search(r":\d+ in ", error.where) and f"{own.file}:" not in error.where:
-        add_place(error, f"called by {own}")
+    trace = (later or error).__traceback__
+    own = own_line(trace)
+    if own is None and not error.where:
+        add_place(error, str(first_line(function) or ""))
+    if own is not None and f"{own.file}:" not in error.where:
+        if isinstance(error, RecordError) and error.fix in ("", GENERAL) and (below := library_lines(trace)):
+            error.fix = in_package(below[0].partition("/")[0])
+        if re.search(r":\d+ in ", error.where):
+            add_place(error, f"called by {own}")
+        else:  # it names an op, an argument or nothing
+            add_place(error, str(own), before=True)
+    return error
+
+
+def with_line_noted(error: Exception) -> Exception:
+    """An error of the function's own, with a note of the user's line and of the library's.
+
+    Its message may name neither; it stays as it is, and so does the class, since the user's code may ask for them.
+    """
+    own, below = own_line(error.__traceback__), library_lines(error.__traceback__)
+    if own is not None:
+        note = f"traced at {own}" + (f"; raised in {below[-1]}" if below else "")
+        notes = attribute(error, "__notes__", [])
+        if note not in notes:
+            error.__notes__ = [*notes, note]  # as `add_note` of Python 3.11 does
     return error
 
 

@@ -211,7 +211,7 @@ class _Tracing:
             parameters, facts = known_facts(self.examples.items, self.names, first.graph, self.examples.leaves)
             name_sizes(first.graph, second, self.examples.leaves)
             graph = with_settings(first.graph, dtype, first.recorder.asked | asked_unseen(self.objects))
-            refuse_unloadable(graph, str(first_line(self.user) or ""))
+            refuse_unloadable(graph, str(first_line(self.user) or ""), self.objects.plain_values())
             found = _here(Program(_name(self.user), graph, parameters, facts))
             replay = Replay(self.user, self.examples, first.recorder, found, self.objects, time.perf_counter() - began)
             if (mismatch := replay.mismatch()) is not None:
@@ -256,7 +256,7 @@ class _Tracing:
         try:
             return _record(self.process, examples, settled)
         except TracepackError as error:
-            with_own_line(error)
+            with_own_line(error, function=self.user)
             raise
         finally:
             self.objects.restore()
@@ -286,7 +286,7 @@ class _Tracing:
             f"the recorded graph does not answer as the function does: {found.what if found else mismatch.what}",
             where=str((found and found.line) or first_line(self.user) or ""),
             got=None if found is None else mismatch.what,
-            fix=advice_on(mismatch.what, numbers=bool(self.examples.numbers)),
+            fix=advice_on(mismatch.what, bool(self.examples.numbers), self.user),
         )
 
     def explained_state(self, mismatch: Mismatch, first: Recording) -> RecordError:

@@ -72,9 +72,16 @@ class TracepackError(Exception):
         self.what, self.where, self.got, self.expected, self.fix = what, where, got, expected, fix
 
 
-def add_place(error: TracepackError, place: str) -> None:
-    """Adds to where an error was raised a place besides, such as the line that called a library."""
-    error.where = f"{error.where.rstrip(':')}, {place}" if error.where else place
+def add_place(error: TracepackError, place: str, before: bool = False) -> None:
+    """Adds to where an error was raised a place besides, such as the line that called a library.
+
+    Args:
+        error: the error.
+        place: stands after the one that is there.
+        before: whether it stands before that one instead.
+    """
+    places = [each for each in (error.where.rstrip(":"), place) if each]
+    error.where = ", ".join(reversed(places) if before else places)
     text = _compose(error.what, where=error.where, got=error.got, expected=error.expected, fix=error.fix)
     error.args = (text, *error.args[1:])
 

@@ -14,8 +14,8 @@ from typing import Any, NoReturn
 
 import torch
 
-from ..graph.errors import GuardError, MissingEntryError, NodeError, OutsideError, TracepackError
-from ..graph.graph import Node, Value, target_name
+from ..graph.errors import GuardError, MissingEntryError, NodeError, TracepackError, add_place
+from ..graph.graph import Guard, Node, Value, target_name
 from ..graph.traverse import uses
 from ..graph.types import TensorType
 from .interrupts.alarm import is_of_handler
@@ -32,7 +32,7 @@ def explain(error: BaseException, function: Callable[..., Any]) -> BaseException
     """
     if not isinstance(error, Exception) or is_of_handler(error):  # an interrupt, or a timeout
         return error
-    if isinstance(error, TracepackError) and not _lacks_place(error):
+    if isinstance(error, TracepackError) and error.where:
         return error
     calls = _plan_frames(error.__traceback__, function)
     places = [(inner, line, inner.nodes.get(line)) for inner, _, line in calls]
@@ -44,8 +44,10 @@ def explain(error: BaseException, function: Callable[..., Any]) -> BaseException
     where = _where(node, inner.calls.get(line))
     for _, _, outer in reversed(places[:-1]):
         where += f", in a branch of {target_name(outer.target)}" + (f" at {outer.line}" if outer.line else "")
-    if isinstance(error, OutsideError | MissingEntryError):
-        return type(error)(error.what, where=where, got=error.got, expected=error.expected, fix=error.fix)
+    if isinstance(error, TracepackError):
+        if not isinstance(node.target, Guard) or node.line:
+            add_place(error, where)
+        return error
     if isinstance(error, ValueError) and "values to unpack" in str(error):
         return GuardError(
             "the operator gave another number of results than when it was recorded",
@@ -63,11 +65,6 @@ def explain(error: BaseException, function: Callable[..., Any]) -> BaseException
         )
     text = inner.source.splitlines()[line - 1]
     return NodeError(f"{_first_line(error)}; {_arguments(node, text, frame)}", where=where)
-
-
-def _lacks_place(error: BaseException) -> bool:
-    """Whether an error comes from an operator of ours, which does not know the node that called it."""
-    return isinstance(error, OutsideError | MissingEntryError) and not error.where
 
 
 def fail(error: BaseException, function: Callable[..., Any]) -> NoReturn:

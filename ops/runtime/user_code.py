@@ -6,6 +6,7 @@ import dis
 import inspect
 import linecache
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePath
@@ -21,6 +22,8 @@ OURS = str(Path(os.path.abspath(__file__)).parents[2]) + os.sep
 TORCHS = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
 _NUMPYS = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 _PYTHONS = os.path.dirname(os.__file__) + os.sep
+_DISPATCHERS = tuple(os.path.join(TORCHS, each) for each in ("_ops.py", "_dynamo", "_compile.py", "_tensor.py"))
+"""Where torch calls an operator while a mode listens, which says nothing of what failed."""
 _TYPED = ("<stdin", "<ipython", "<string", "<doctest")  # names in place of a file for code that a user types
 
 
@@ -70,6 +73,26 @@ def own_line(trace: TracebackType | None) -> SourceLine | None:
     return found
 
 
+def library_lines(trace: TracebackType | None) -> list[str]:
+    """The lines of packages below the user's own innermost line that an error came through, each with its package."""
+    found: list[str] = []
+    while trace is not None:
+        path = trace.tb_frame.f_code.co_filename
+        if is_own(path):
+            found = []
+        elif not path.startswith((OURS, "<", *_DISPATCHERS)):
+            line = source_line(trace.tb_frame, trace.tb_lineno)
+            found.append(f"{_path_in_package(path)}:{line.line} in {line.function}: {line.code}")
+        trace = trace.tb_next
+    return found
+
+
+def _path_in_package(path: str) -> str:
+    """A file of a package with the folders inside of that package only, or of Python's own library."""
+    inner = path.removeprefix(_PYTHONS)
+    return PurePath(re.split(r"(?:site|dist)-packages[/\\\\]", inner)[-1]).as_posix()
+
+
 def source_line(frame: FrameType, number: int) -> SourceLine:
     """A line of a frame's function, without the folders of its file."""
     path = frame.f_code.co_filename
@@ -100,6 +123,14 @@ def first_line(function: Any) -> SourceLine | None:
     found = attribute(function, "__func__", function)
     code = attribute(found, "__code__") or getattr(type(found).__call__, "__code__", None)
     return None if code is None else _line_of(code, code.co_firstlineno)
+
+
+def source_of(function: Any) -> str:
+    """The source of a function; empty where nobody has it."""
+    try:
+        return inspect.getsource(function)
+    except (TypeError, OSError):
+        return ""
 
 
 def writing_line(functions: Iterable[Any], name: Any) -> SourceLine | None:

@@ -26,7 +26,7 @@ from ..proxies.trees import concrete, list_type, tensor_type
 from ..recording.recorder import Recorder
 from .carried import Carried, begun, keeps_keys
 from .loop import Loop
-from .ways import Tree
+from .ways import Tree, closed_over
 
 
 class Fold(Loop):
@@ -241,7 +241,7 @@ class Fold(Loop):
         self._refuse_writes_to_captured()
         outer = self._outer(inner, self.ways)
         recorder.rounds.left |= inner
-        tree = Tree(recorder, self.line, (*own, *outer), lambda nodes, found: self._over(nodes, found, (*own, *outer)))
+        tree = Tree(recorder, self.line, (*own, *outer), lambda nodes, found: closed_over(nodes, found, (*own, *outer)))
         graphs = self._graphs(*tree.output(self.ways), own, outer)
         return self._written(graphs, changed, outer)
 
@@ -276,7 +276,7 @@ class Fold(Loop):
             *nodes,
             Node(Operator("py.add"), (count, 1), {}, following, self.line, True),
         ]
-        return [self._over(test, (more,), inputs), self._over(body, (following, *output), inputs)]
+        return [closed_over(test, (more,), inputs), closed_over(body, (following, *output), inputs)]
 
     def _written(self, graphs: list[Graph], changed: Sequence[int], outer: list[Value]) -> tuple[Any, ...]:
         recorder = self.recorder

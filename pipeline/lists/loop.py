@@ -17,9 +17,8 @@ import torch
 
 from ...ops.graph.graph import Graph, Node, Operator, Value
 from ...ops.graph.operators.names import FRESH, VIEW, effect
-from ...ops.graph.traverse import leaves, map_leaves, subgraphs, uses
+from ...ops.graph.traverse import leaves, subgraphs, uses
 from ...ops.graph.types import ANY, SCALARS, STRINGS, ListType, Type
-from ...ops.graph.verify import verify
 from ...ops.runtime.plan import Plan
 from ...ops.runtime.user_code import user_line
 from ..proxies.base import is_traced
@@ -27,10 +26,9 @@ from ..proxies.byte_strings import TracedBytes
 from ..proxies.lists import TracedList
 from ..proxies.make import traced
 from ..proxies.trees import list_type, same_container, tensor_type
-from ..recheck.prune import prune
 from ..recording.recorder import Recorder
 from ..rules.gradients import end_grad_mode, follow_grad_mode
-from .ways import EMPTY, MOST_WAYS, Fork, Tree, Way
+from .ways import EMPTY, MOST_WAYS, Fork, Tree, Way, closed_over
 
 
 class Loop:
@@ -129,6 +127,11 @@ class Loop:
         self.way.steps.append(Fork(self.recorder.arguments(found), len(self.recorder.nodes) - self.mark, taken))
         return taken
 
+    def leave_out(self) -> None:
+        """Notes that a comprehension goes on without a result on this way."""
+        assert self.way is not None
+        self.way.kept = self.into is not None
+
     def stand_in(self, value: Value, item: Any, kind: Any) -> Any:
         """What the function gets for an item; one that is known to be a record has the keys of its type."""
         recorder, varies = self.recorder, self.source.varies
@@ -190,7 +193,7 @@ class Loop:
         recorder = self.recorder
         recorder.rounds.open.remove(self)
         self.frame = recorder.rounds.closing = None
-        if self.into is None and len(results) != len(self.ways):
+        if self.into is None and len(results) != sum(way.kept for way in self.ways):
             self._refuse("gives another number of values than one for each item", "Write one `for`.")
         self._hand_out(results)
         self.ways.sort(key=lambda way: [not side for side in way.taken])
@@ -213,9 +216,9 @@ class Loop:
 
     def _hand_out(self, results: Sequence[Any]) -> None:
         """Gives each way its result; one that appended nothing leaves its item out."""
-        before = 0
-        for index, way in enumerate(self.ways):
-            found = [results[index]] if self.into is None else results[before : way.filled]
+        before, plain = 0, iter(results)
+        for way in self.ways:
+            found = results[before : way.filled] if self.into is not None else [next(plain)] if way.kept else []
             before = way.filled
             if len(found) > 1:
                 self._refuse("appends several values in one round", "Append one tuple of them.")
@@ -243,29 +246,7 @@ class Loop:
     def _graph(self, nodes: Sequence[Node], output: Any, outer: list[Value]) -> Graph:
         """The closed graph of the body or of the test, over values of its own."""
         assert self.value is not None
-        return self._over(nodes, output, (self.value, *outer))
-
-    def _over(self, nodes: Sequence[Node], output: Any, given: Sequence[Value]) -> Graph:
-        """The closed graph of some nodes over copies of what is given to it."""
-        known: dict[int, Any] = {}
-
-        def made(leaf: Any) -> Any:
-            if isinstance(leaf, Value):
-                known[id(leaf)] = Value(leaf.type)
-                return known[id(leaf)]
-            return leaf
-
-        def used(leaf: Any) -> Any:
-            return known.get(id(leaf), leaf) if isinstance(leaf, Value) else leaf
-
-        inputs = tuple(made(value) for value in given)
-        copies = []
-        for node in nodes:
-            args, kwargs = map_leaves(used, node.args), map_leaves(used, node.kwargs)
-            copies.append(Node(node.target, args, kwargs, map_leaves(made, node.output), node.line, True))
-        graph = prune(Graph(inputs, tuple(copies), map_leaves(used, output)))
-        verify(graph)
-        return graph
+        return closed_over(nodes, output, (self.value, *outer))
 
     def _node(self, graphs: list[Graph], outer: list[Value], output: Any) -> TracedList:
         recorder, source = self.recorder, self.source

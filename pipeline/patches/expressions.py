@@ -14,6 +14,8 @@ from ...ops.runtime.user_code import OURS
 from ..proxies.base import is_traced
 from ..recording.guards import MATCH
 from ..recording.recorder import Recorder
+from ..rules.assertions import required
+from .python.match_tests import SKIPS, without_match
 from .python.operations import active, holds_traced
 from .redirect import STAND_INS
 
@@ -90,11 +92,15 @@ def _match(recorder: Recorder, name: str, pattern: str, flags: int, text: Any) -
         found.matched = True
         return found
     loop = recorder.rounds.open[-1] if recorder.rounds.open else None
-    tested = _is_tested()
-    if loop is None or loop.closed:
+    tested, without = _is_tested(), without_match(_users_frame().f_code, *_running())
+    if without not in ("", SKIPS) and found.concrete:
+        taken = required(recorder, found, f"the function raises {without} where there is no match")
+    elif loop is None or loop.closed:
         taken = recorder.pin(found, MATCH if tested else "the function goes on by the match")
     else:
         taken = loop.decide(found) if tested else True
+        if not taken and without == SKIPS and loop.frame is _users_frame():
+            loop.leave_out()
     if taken and not found.concrete:
         return NoMatch(recorder)
     return recorder.scalar(f"re_{name}", pattern, flags, text) if taken else None

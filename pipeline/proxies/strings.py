@@ -20,7 +20,13 @@ _KEYWORDS: dict[str, dict[str, Any]] = {
 
 
 class TracedStr(Traced):
-    """A str that is decided at run time."""
+    """A str that is decided at run time.
+
+    Attributes:
+        is_group: whether it is a group of a match, which is None in a run where it takes no part.
+    """
+
+    is_group: bool = False
 
     def __init__(self, tracer: Tracer, value: Value, concrete: str, varies: bool) -> None:
         self._bind(tracer, value, concrete, varies)
@@ -53,6 +59,8 @@ class TracedStr(Traced):
     __hash__ = Traced.__hash__
 
     def __bool__(self) -> bool:
+        if self.is_group:
+            return bool(self.tracer.scalar("bool", self))
         return bool(self != "")
 
     def __getattr__(self, name: str) -> Any:
@@ -129,7 +137,10 @@ class TracedMatch(Traced):
 
     def group(self, *which: Any) -> Any:
         """A group of the match."""
-        return self.tracer.scalar("re_group", self, *which)
+        found = self.tracer.scalar("re_group", self, *which)
+        if type(found) is TracedStr:
+            found.is_group = True
+        return found
 
     def __getitem__(self, which: Any) -> Any:
         return self.group(which)

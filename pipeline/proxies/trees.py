@@ -20,7 +20,7 @@ from ...ops.runtime.primitives.callables import recorded_names
 from ...ops.runtime.primitives.named_tuples import as_named_tuple, is_ordered, is_record, to_ordered, to_record
 from ...ops.runtime.primitives.numpy import DTYPES as DTYPES_OF_NUMPY
 from ...ops.runtime.primitives.numpy import TEXTUAL, WORDS
-from ...ops.runtime.user_code import user_line
+from ...ops.runtime.user_code import attribute, user_line
 from .base import is_traced
 from .byte_strings import TracedBytes
 
@@ -182,9 +182,20 @@ def plain_form(thing: Any, name: str) -> str:
         return f"dataclasses.asdict({name})"
     if hasattr(type(thing), "model_dump"):
         return f"{name}.model_dump()"
+    held = attribute(thing, "__dict__")
+    if type(held) is dict and held and not callable(thing) and all(map(_is_value, held.values())):
+        return f"vars({name})"
     if type(thing).__module__.partition(".")[0] == "pandas":
         return f"{name}.to_dict('list')" if hasattr(type(thing), "columns") else f"{name}.to_list()"
     return ""
+
+
+def _is_value(thing: Any) -> bool:
+    """Whether a thing may stand in a result: a value, or a list, tuple or dict by its class."""
+    return is_traced(thing) or type(thing) in _VALUES or isinstance(thing, torch.Tensor | np.ndarray)
+
+
+_VALUES = (int, float, bool, complex, str, bytes, type(None), list, tuple, dict)
 
 
 def plain_output(leaf: Any) -> Any:
@@ -200,7 +211,7 @@ def plain_output(leaf: Any) -> Any:
         fix="Return what it holds, such as [(layer.keys, layer.values) for layer in cache.layers], and make one of "
         "that in the next call."
         if is_held(leaf)
-        else f"Return {form}: records are dicts or namedtuples."
+        else f"Return {form}: records are dicts, dataclasses or namedtuples."
         if (form := plain_form(leaf, "record"))
         else "Return tensors, arrays, numbers and strings in tuples, lists, dicts or namedtuples.",
     )

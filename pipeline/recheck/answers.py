@@ -75,6 +75,8 @@ _byte_bounds: Any = getattr(np.lib, "array_utils", np).byte_bounds  # numpy 1 ha
 
 
 def _leaves(tree: Any) -> Iterator[Any]:
+    if (record := as_named_tuple(tree)) is not None:
+        tree = record
     parts = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, tuple | list) else None
     if parts is None:
         yield tree

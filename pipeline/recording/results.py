@@ -170,6 +170,8 @@ def _type_of(thing: Any) -> Any:
 
 def _wrapped(recorder: Tracer, name: str, found: Any, varies: bool, alike: Type | None = None) -> tuple[Any, Any]:
     """The output pattern and the stand-in of a result; a list may have any length, a tuple has its own."""
+    if name == "re_group" and found is None:
+        found = ""  # as code takes a group that takes no part, but where it compares it with None
     if type(found) is tuple or is_record(found):
         pairs = [_wrapped(recorder, name, item, varies) for item in found]
         return tuple(output for output, _ in pairs), same_container(found, [item for _, item in pairs])

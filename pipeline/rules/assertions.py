@@ -21,7 +21,7 @@ def required(recorder: Tracer, found: Any, reason: str) -> bool:
     """
     if not found.concrete:
         return False
-    condition = recorder.scalar("bool", found)
+    condition = found if type(found.concrete) is bool else recorder.scalar("bool", found)
     recorder.nodes.append(Node(Guard(True, reason), (condition.value,), {}, None, user_line()))
     return True
 

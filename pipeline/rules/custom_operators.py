@@ -18,6 +18,9 @@ from ...ops.kinds import check_registered
 from ...ops.runtime.user_code import user_line
 from ..proxies.trees import concrete, overload_of, title
 
+GENERAL = "Use another torch function for it."
+"""What to do where nothing better is known."""
+
 
 def custom_operator(
     func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -44,9 +47,7 @@ def custom_operator(
     raise RecordError(
         f"{title(func)} cannot be recorded{reason}",
         where=str(user_line() or ""),
-        fix="Make an op of the model: tracepack.script(model)."
-        if title(func).startswith("quantized.")
-        else "Use another torch function for it.",
+        fix="Make an op of the model: tracepack.script(model)." if title(func).startswith("quantized.") else GENERAL,
     )
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from typing import Any
 
 from ...ops.graph.errors import RecordError, TracepackError
 from ...ops.graph.graph import Graph, Operator
@@ -12,12 +14,13 @@ from ...ops.runtime.safety.arguments import check_arguments
 _DEEPEST = 17  # subgraphs inside of each other: a file may hold some more, with room for containers in the last one
 
 
-def refuse_unloadable(graph: Graph, where: str) -> None:
+def refuse_unloadable(graph: Graph, where: str, known: Sequence[Any] = ()) -> None:
     """Refuses a graph whose file would not load, or would hold an address of this process.
 
     Args:
         graph: the graph.
         where: the line of the function, for what its result shows.
+        known: constants of the function's code and what it could reach before it ran: a text of those is no address.
 
     Raises:
         RecordError: an operator has an argument that no file may hold, branches and loops are nested too deeply, or a
@@ -25,9 +28,10 @@ def refuse_unloadable(graph: Graph, where: str) -> None:
     """
     for each in (graph, *(body.graph for body in bodies(graph))):
         _refuse_depth(each, 0)
-    _refuse_addresses(graph.output, where)
+    texts = [text for text in known if isinstance(text, str)]
+    _refuse_addresses(graph.output, where, texts)
     for node in every_node(graph):
-        _refuse_addresses((node.args, node.kwargs), str(node.line or ""))
+        _refuse_addresses((node.args, node.kwargs), str(node.line or ""), texts)
         if isinstance(node.target, Operator):
             try:
                 check_arguments(node)
@@ -40,13 +44,14 @@ def refuse_unloadable(graph: Graph, where: str) -> None:
                 ) from error
 
 
-def _refuse_addresses(tree: object, where: str) -> None:
-    for leaf in leaves(tree):
-        if isinstance(leaf, str) and (found := _ADDRESS.search(leaf)) is not None:
+def _refuse_addresses(tree: object, where: str, texts: Sequence[str]) -> None:
+    shown = [found for leaf in leaves(tree) if isinstance(leaf, str) for found in _ADDRESS.findall(leaf)]
+    for found in shown:
+        if not any(found in text for text in texts):
             raise RecordError(
                 "a text shows the address of an object, which is another one in each process",
                 where=where,
-                got=found[0][:80],
+                got=found[:80],
                 fix="Give the class a __repr__, or name the object by its __name__.",
             )
 

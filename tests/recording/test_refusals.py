@@ -149,3 +149,32 @@ def test_a_branch_on_a_flag_is_what_the_refusal_advises() -> None:
     assert mod(torch.rand(4, 3), True).shape == (1, 3)
     with pytest.raises(tracepack.GuardError, match="got False; expected True"):
         mod(torch.rand(4, 3), False)
+
+
+class Holder:
+    def __init__(self, x):
+        self.x = x
+
+
+def test_an_object_as_a_result_shows_what_makes_a_dict_of_it():
+    form = r"test_refusals.py:\d+ in .*Holder, which an archive cannot hold. Return vars\(record\): records are dicts"
+    with pytest.raises(tracepack.RecordError, match=form):
+        tracepack.trace(lambda x: Holder(x), X)
+    mod = tracepack.trace(lambda x: vars(Holder(x)), X)
+    assert torch.equal(mod(X)["x"], X)
+
+
+SHOWN = "<Some object at 0x7f0123456789>"
+MARKS = {"other": ["<Other object at 0x7f0123456789>"]}
+
+
+def marked(text, mark="<Third object at 0x7f0123456789>"):
+    return f"{text.replace(SHOWN, '')} <Fourth object at 0x7f0123456789> {MARKS['other'][0]} {mark}"
+
+
+def test_a_text_that_only_looks_like_an_address():
+    """A text of the source, or of a table that stood before the trace, is a constant like any other."""
+    mod = tracepack.trace(marked, f"a {SHOWN}")
+    assert mod(f"b {SHOWN}") == marked(f"b {SHOWN}")
+    with pytest.raises(tracepack.RecordError, match=ADDRESS):
+        tracepack.trace(lambda text: text.replace(str(object()), SHOWN), f"a {SHOWN}")

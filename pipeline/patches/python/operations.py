@@ -51,10 +51,11 @@ class HandedOver:
     Args:
         function: takes the operands.
         asks_truth: whether it asks its operand for nothing but its truth.
+        keeps_sides: whether a jump after it goes where it would go without it.
     """
 
-    def __init__(self, function: Callable[[Any], Any], asks_truth: bool = False) -> None:
-        self.function, self.asks_truth = function, asks_truth
+    def __init__(self, function: Callable[[Any], Any], asks_truth: bool = False, keeps_sides: bool = False) -> None:
+        self.function, self.asks_truth, self.keeps_sides = function, asks_truth, keeps_sides
 
     def __getitem__(self, operands: Any) -> Any:
         return self.function(operands)
@@ -217,15 +218,19 @@ def _filtered(wanted: bool, place: Any) -> Callable[[Any], Any]:
             return found
         if loop.place != place or loop.frame is not sys._getframe(2):
             return found  # of a comprehension over another list, inside of that loop
-        found = number_of(recorder, found)
-        if type(found) in _OWN:
-            found = recorder.scalar("bool", found)
+        found = _truth(recorder, found)
         if issubclass(type(found), TracedNumber):
             loop.filter(found if wanted else recorder.scalar("not_", found))
             return wanted
         return found
 
     return condition
+
+
+def _truth(recorder: Recorder, found: Any) -> Any:
+    """A condition as a number of the recording, where it is of the recording."""
+    found = number_of(recorder, found)
+    return recorder.scalar("bool", found) if type(found) in _OWN else found
 
 
 # -- assertions ----------------------------------------------------------------------------------------------------
@@ -236,7 +241,7 @@ def asserted(found: Any) -> Any:
     recorder = active()
     if recorder is None:
         return found
-    found = number_of(recorder, found)
+    found = _truth(recorder, found)
     if issubclass(type(found), TracedNumber):
         return required(recorder, found, "an assertion of the function fails")
     return found
@@ -245,7 +250,7 @@ def asserted(found: Any) -> Any:
 def _refuted(found: Any) -> Any:
     """A condition that must not hold in any run."""
     recorder = active()
-    found = found if recorder is None else number_of(recorder, found)
+    found = found if recorder is None else _truth(recorder, found)
     return not asserted(_not(found)) if issubclass(type(found), TracedNumber) else found
 
 
@@ -260,7 +265,8 @@ ADDED = {
 SET = HandedOver(lambda items: set_updated(active(), set(), items))
 PLAIN = HandedOver(lambda items: list(items) if type(items) is TracedList else items)
 KEY, MAP, COLLECTED = map(HandedOver, (_hashable, _map_of, _collected))
-NOT, ASSERTED, REFUTED = (HandedOver(function, asks_truth=True) for function in (_not, asserted, _refuted))
+NOT = HandedOver(_not, asks_truth=True)
+ASSERTED, REFUTED = (HandedOver(function, asks_truth=True, keeps_sides=True) for function in (asserted, _refuted))
 
 
 def iterated(place: LoopPlace) -> HandedOver:
@@ -311,7 +317,7 @@ def appended_to(place: int) -> HandedOver:
 
 def conditional(wanted: bool, place: LoopPlace) -> HandedOver:
     """What takes a condition of a comprehension, which goes on with the item where the condition is as wanted."""
-    return HandedOver(_filtered(wanted, place), asks_truth=True)
+    return HandedOver(_filtered(wanted, place), asks_truth=True, keeps_sides=True)
 
 
 def raising(error: str, on: bool) -> HandedOver:
@@ -324,14 +330,14 @@ def raising(error: str, on: bool) -> HandedOver:
         recorder = active()
         if recorder is None:
             return found
-        found = number_of(recorder, found)
+        found = _truth(recorder, found)
         decided = issubclass(type(found), TracedNumber) and (found.varies or bool(recorder.rounds.open))
         if not decided or bool(found.concrete) is on:
             return found
         required(recorder, recorder.scalar("not_", found) if on else found, f"the function raises {error} then")
         return not on
 
-    return HandedOver(passed, asks_truth=True)
+    return HandedOver(passed, asks_truth=True, keeps_sides=True)
 
 
 def _formatting(conversion: str) -> HandedOver:

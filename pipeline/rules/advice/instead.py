@@ -36,6 +36,14 @@ _INSTEAD = {
     "lcm(": "Use torch.lcm(torch.tensor(a), torch.tensor(b)).item().",
     "gcd(": "Use torch.gcd(torch.tensor(a), torch.tensor(b)).item().",
 }
+_MODEL = "Make the model before the function, and an op of it: op = tracepack.script(model)."
+_PACKAGES = {
+    "sklearn": "Make an op of the fitted estimator before the function: op = tracepack.script(estimator, example=X).",
+    "transformers": _MODEL,
+    "torchvision": _MODEL,
+    "scipy": "Use a function of torch.linalg, torch.fft, torch.special or numpy for it, or do it before.",
+    "torch": _MODEL,
+}
 _ITERATING = {
     "combinations": "[(a, b) for i, a in enumerate(xs) for b in xs[i + 1 :]]",
     "permutations": "[(a, b) for i, a in enumerate(xs) for j, b in enumerate(xs) if i != j]",
@@ -86,6 +94,12 @@ def both_ways(line: SourceLine | None) -> str:
     """What keeps both ways of a branch: the line itself in another form, where there is one."""
     form = written_with_cond(line)
     return f"{form} keeps both ways" if form else BOTH_WAYS
+
+
+def in_package(package: str) -> str:
+    """What to do about code of a package that cannot be recorded."""
+    general = f"Use functions of torch or numpy in place of {package}, or do it before, and pass what it gives."
+    return _PACKAGES.get(package, general)
 
 
 def for_branch(line: SourceLine | None, about_text: bool) -> str:

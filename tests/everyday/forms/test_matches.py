@@ -9,6 +9,7 @@ import pytest
 
 import tracepack
 from tests.everyday.case import Case, check, loaded
+from tests.everyday.texts import asserted
 
 
 def by_name(log):
@@ -28,11 +29,76 @@ def named(lines):
     return names
 
 
+def raised(lines):
+    words = 0
+    for line in lines:
+        match = re.match(r"(\w+): (.*)", line)
+        if match is None:
+            raise ValueError(line)
+        words += len(match[2].split())
+    return words
+
+
+def parsed(line):
+    match = re.match(r"(\w+):", line)
+    if not match:
+        raise ValueError(line)
+    return match[1].title()
+
+
+def skipped(lines):
+    names = []
+    for line in lines:
+        match = re.match(r"(\w+):", line)
+        if match is None:
+            continue
+        names.append(match[1])
+    return names
+
+
+def kept(lines):
+    return [match[1] for line in lines if (match := re.match(r"(\w+):", line)) is not None if match[1] != "x"]
+
+
+def numbered(text):
+    found = []
+    for match in re.finditer(r"([a-z])(?P<n>\d)?", text):
+        if not match["n"]:
+            continue
+        found.append(int(match[2]))
+    return found
+
+
+def demanded(lines):
+    found = []
+    for line in lines:
+        words = line.split()
+        if not words:
+            raise ValueError(line)
+        found.append(words[0])
+    return found
+
+
+GROUPS = ("a1 b",), [("c d4",), ("",), ("e f",)]
+SOME = (["ann: hi", "nobody"],), [(["nobody"],), (["x: y", "no", "z: z"],), ([],)]
 LINES = (["ann: hi there", "bob: yo"],), [(["x: one"],), ([],), (["q: b", "z: c d", "q: e"],)]
 CASES = {
     "a group": Case(lambda lines: [re.match(r"(\w+): (.*)", line).group(2) for line in lines], *LINES),
     "a subscript": Case(lambda lines: [re.fullmatch(r"(\w+): .*", line)[1] for line in lines], *LINES),
     "counted": Case(by_name, ("ann: hi there\nbob: yo",), [("x: one",), ("q: b\nz: c d\nq: e",)]),
+    "asserted": Case(asserted, *LINES),
+    "raised": Case(raised, *LINES),
+    "raised in a helper": Case(lambda lines: [parsed(line) for line in lines], *LINES),
+    "skipped": Case(skipped, *SOME),
+    "an assignment in a condition": Case(
+        lambda lines: [match[1] for line in lines if (match := re.match(r"(\w+):", line))], *SOME
+    ),
+    "two conditions": Case(kept, (["nobody", "ann: hi", "x: y"],), SOME[1]),
+    "a group that takes part": Case(numbered, *GROUPS),
+    "one that need not": Case(
+        lambda text: [m[2] if m[2] else "-" for m in re.finditer(r"([a-z])(\d)?", text)], *GROUPS
+    ),
+    "words demanded": Case(demanded, (["a b", "c"],), [(["q"],), ([],)]),
     "asked": Case(named, (["ann: hi", "nobody"],), [(["nobody"],), (["x: y"] * 3,)]),
 }
 
@@ -47,3 +113,51 @@ def test_an_item_without_the_match_that_the_code_goes_on_by_is_an_error_of_the_r
     mod = loaded(*(CASES["a group"].process, *CASES["a group"].example))
     with pytest.raises(tracepack.TracepackError, match="the pattern does not match; got no match; expected a match"):
         mod(["ann: hi", "nobody"])
+
+
+@pytest.mark.parametrize(
+    ("process", "error"),
+    [
+        (asserted, "AssertionError"),
+        (raised, "ValueError"),
+        (lambda lines: [parsed(each) for each in lines], "ValueError"),
+    ],
+)
+def test_an_item_without_the_match_that_the_code_demands_is_an_error_with_the_line(process, error) -> None:
+    mod = loaded(process, ["ann: hi there", "bob: yo"])
+    text = rf"\.py:\d+ in \w+: match = .*: the function raises {error} where there is no match"
+    with pytest.raises(tracepack.GuardError, match=text):
+        mod(["ann: hi", "nobody"])
+
+
+def test_what_catches_the_error_stays_a_branch() -> None:
+    """A handler goes on without a match, so that none is no error of the function."""
+
+    def caught(line):
+        match = re.match(r"(\w+):", line)
+        try:
+            if match is None:
+                raise ValueError(line)
+        except ValueError:
+            return "none"
+        return match[1]
+
+    mod = tracepack.trace(caught, "ann: hi")
+    assert mod("bob: yo") == "bob"
+    with pytest.raises(tracepack.GuardError, match="the function asks whether there is a match"):
+        mod("nobody")
+
+
+def test_a_list_of_a_loop_that_the_code_demands() -> None:
+    with pytest.raises(
+        tracepack.GuardError, match=r"test_matches.py:\d+ in demanded: if not words: the function raises ValueError"
+    ):
+        loaded(demanded, ["a b", "c"])(["a", " "])
+
+
+def test_a_group_that_is_compared_with_none_shows_the_form() -> None:
+    def numbered(text):
+        return [m[2] for m in re.finditer(r"([a-z])(\d)?", text) if m[2] is not None]
+
+    with pytest.raises(tracepack.RecordError, match=r"write not m\[2\] in place of m\[2\] is None"):
+        tracepack.trace(numbered, "a1 b")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import types
 from typing import NamedTuple
 
 import torch
@@ -70,7 +71,26 @@ def scores(process):
     return Case(process, [torch.tensor([0.3, 0.9, 0.6])], [[torch.linspace(0.1, 0.9, n).sin()] for n in (1, 2, 7)])
 
 
+@dataclasses.dataclass
+class Held:
+    x: torch.Tensor
+    count: int = 0
+
+
+def held_after_more(x):
+    return dataclasses.replace(Held(x, 1), count=len(x))
+
+
+TENSORS = [torch.rand(2, 3)], [[torch.rand(4, 3)], [torch.rand(1, 2)]]
 CASES = {
+    "the input itself in a dataclass": Case(Held, *TENSORS),
+    "two dataclasses with it": Case(lambda x: {"first": Held(x), "both": [Held(x, 2), x * 2]}, *TENSORS),
+    "a dataclass replaced": Case(held_after_more, *TENSORS),
+    "an array that is an input": Case(
+        lambda x: Held(x, x.shape[0]), [torch.rand(2, 3).numpy()], [[torch.rand(4, 2).numpy()]]
+    ),
+    "a dataclass as a dict": Case(lambda x: dataclasses.asdict(Held(x, len(x))), *TENSORS),
+    "an object's attributes": Case(lambda x: vars(types.SimpleNamespace(x=x, n=len(x))), *TENSORS),
     "one": scores(best),
     "one in another": scores(lambda x: Answer(x * 2, best(x), ["a"])),
     "in a list and a dict": scores(lambda x: {"all": [best(x), best(-x)]}),
