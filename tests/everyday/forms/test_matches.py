@@ -47,3 +47,21 @@ def test_an_item_without_the_match_that_the_code_goes_on_by_is_an_error_of_the_r
     mod = loaded(*(CASES["a group"].process, *CASES["a group"].example))
     with pytest.raises(tracepack.TracepackError, match="the pattern does not match; got no match; expected a match"):
         mod(["ann: hi", "nobody"])
+
+
+AT = re.compile("^a|b")
+
+
+@pytest.mark.parametrize(
+    "process",
+    [
+        lambda text: bool(AT.search(text, 1)),
+        lambda text: bool(AT.fullmatch(text, 0, 1)),
+        lambda text: AT.findall(text, pos=1),
+        lambda text: [found.start() for found in AT.finditer(string=text, endpos=2)],
+    ],
+)
+def test_a_pattern_that_begins_or_ends_at_a_place_is_refused(process) -> None:
+    # none of them finds anything in the example, with or without its places
+    with pytest.raises(tracepack.RecordError, match="of a pattern with a place where it begins or ends cannot be"):
+        tracepack.trace(process, "xx")
