@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import inspect
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -39,22 +40,22 @@ def _expression(owner: Any, name: str, plain: Callable[..., Any]) -> Callable[..
         recorder = active()
         if recorder is None or not (holds_traced(args) or holds_traced(kwargs)):
             return plain(*args, **kwargs)
-        if isinstance(owner, re.Pattern):
-            args = (owner, *args)
-        return _record_expression(recorder, name, args, kwargs)
+        bound = inspect.signature(plain).bind(*args, **kwargs).arguments
+        return _record_expression(recorder, name, {"pattern": owner} | bound)
 
     return call
 
 
-_REPLACING = ("pattern", "repl", "string", "count", "flags")
-_ARGUMENTS = {"sub": _REPLACING, "subn": _REPLACING, "split": ("pattern", "string", "maxsplit", "flags")}
-
-
-def _record_expression(recorder: Recorder, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    given = dict(zip(_ARGUMENTS.get(name, ("pattern", "string", "flags")), args, strict=False)) | kwargs
-    pattern, flags = given.pop("pattern"), int(given.pop("flags", 0))
+def _record_expression(recorder: Recorder, name: str, given: dict[str, Any]) -> Any:
+    """Records a call by what it gave, by names: a method of a pattern has places (`pos`, `endpos`), and no flags."""
+    pattern, flags = given["pattern"], int(given.get("flags", 0))
     if isinstance(pattern, re.Pattern):
         pattern, flags = pattern.pattern, int(pattern.flags)
+    if not given.keys().isdisjoint(("pos", "endpos")):
+        recorder.refuse(
+            f"{name} of a pattern with a place where it begins or ends cannot be recorded",
+            f"Search the whole text, or a part, from which anchors and places count: pattern.{name}(text[:end]).",
+        )
     if callable(given.get("repl")):
         recorder.refuse(
             f"re.{name} with a function in place of a text cannot be recorded",
@@ -62,7 +63,7 @@ def _record_expression(recorder: Recorder, name: str, args: tuple[Any, ...], kwa
         )
     if type(pattern) is not str or not _is_plain(given.get("repl", "")):
         recorder.refuse(f"re.{name} is recorded with a constant pattern and text", "Write both as constant texts.")
-    text = given.pop("string")
+    text = given["string"]
     if name in ("sub", "subn"):
         return _replaced(recorder, name, (pattern, flags), str(given["repl"]), text, given.get("count", 0))
     if name == "split":

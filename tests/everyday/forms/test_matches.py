@@ -161,3 +161,21 @@ def test_a_group_that_is_compared_with_none_shows_the_form() -> None:
 
     with pytest.raises(tracepack.RecordError, match=r"write not m\[2\] in place of m\[2\] is None"):
         tracepack.trace(numbered, "a1 b")
+
+
+AT = re.compile("^a|b")
+
+
+@pytest.mark.parametrize(
+    "process",
+    [
+        lambda text: bool(AT.search(text, 1)),
+        lambda text: bool(AT.fullmatch(text, 0, 1)),
+        lambda text: AT.findall(text, pos=1),
+        lambda text: [found.start() for found in AT.finditer(string=text, endpos=2)],
+    ],
+)
+def test_a_pattern_that_begins_or_ends_at_a_place_is_refused(process) -> None:
+    # none of them finds anything in the example, with or without its places
+    with pytest.raises(tracepack.RecordError, match="of a pattern with a place where it begins or ends cannot be"):
+        tracepack.trace(process, "xx")
