@@ -28,8 +28,9 @@ _DIVIDING = ("div", "divide", "true_divide", "truediv", "rtruediv", "rdiv", "rec
 _LOGARITHMS = ("log", "log2", "log10", "log1p", "xlogy", "logit")  # of what a runtime takes for 0 they are infinite
 _LIMITED = (
     *_LOGARITHMS, "sqrt", "acos", "arccos", "asin", "arcsin", "acosh", "arccosh",
-    "atanh", "arctanh", "remainder", "fmod", "mod", "rmod", "std", "var", "std_mean", "var_mean",
+    "atanh", "arctanh", "remainder", "fmod", "mod", "rmod",
 )  # fmt: skip
+_DEVIATIONS = ("std", "var", "std_mean", "var_mean")  # torch sums squares in float64
 _EXPONENTIAL = ("exp", "exp2")
 _POWERS = ("pow", "rpow", "float_power", "ipow")
 _NORMALISING = ("softmax", "log_softmax", "softmin")
@@ -70,14 +71,15 @@ def require_finite_array(array: Any) -> None:
     """Checks an input as numpy sees it.
 
     Raises:
-        LeftToTorch: it holds a NaN or an infinity.
+        LeftToTorch: it holds a NaN, an infinity, or numbers whose squares a runtime may find infinite.
     """
-    # The sum of squares is the cheapest pass over memory that keeps both; it may itself be too large.
-    if not (isfinite(vdot(array, array)) or np.isfinite(array).all()):
-        raise LeftToTorch(_SAID)
+    # The sum of squares is the cheapest pass over memory that keeps all three.
+    if not isfinite(vdot(array, array)) and not (array.itemsize == _HALF and np.isfinite(array).all()):
+        raise LeftToTorch(f"{_SAID}, or numbers whose squares overflow")
 
 
 _SAID = "an input holds a NaN or an infinity"
+_HALF = 2  # bytes of float16, which holds no square of 256
 
 
 class FiniteChecks:
@@ -108,7 +110,7 @@ class FiniteChecks:
         """What says whether a function made no NaN; None where it makes none."""
         divides = name in _DIVIDING and not _divides_by_number(name, args, given)
         mistaken = self.infinite and name.removeprefix("special_") in _MISTAKEN
-        if divides or mistaken or name.removeprefix("special_") in (*_EXPONENTIAL, *_LOGARITHMS):
+        if divides or mistaken or name.removeprefix("special_") in (*_EXPONENTIAL, *_LOGARITHMS, *_DEVIATIONS):
             return _are_finite
         normalises = self.infinite and name in _NORMALISING
         return _are_numbers if _is_power(name, args, given) or name in _LIMITED or normalises else None

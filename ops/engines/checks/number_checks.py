@@ -19,6 +19,7 @@ from torch.utils import _pytree as pytree
 from ...graph.graph import Graph, Node, Operator
 from ...graph.traverse import constants, every_node, leaves, uses
 from ...graph.types import TensorType
+from .step_checks import compares_quotients
 
 LARGEST = 2**24  # that OpenVINO computes exactly: some functions of integers it computes in float32
 MOST_SIZE = 2**23  # of an input of OpenVINO's: positions, and what is computed from sizes, it then computes exactly
@@ -38,12 +39,13 @@ _OTHERWISE = {
     "histc": "it rounds numbers at the ends of bins",
     **dict.fromkeys(("signbit", "copysign", "atan2", "arctan2"), "it asks for the sign of zeros"),
 }
+_NORMS = ("norm", "vector_norm", "matrix_norm", "normalize")
+_IN_ITS_OWN = ("softmax", "log_softmax", "softmin", "mean", "nanmean", "nansum", *_NORMS)
 _DIVISIONS = ("div", "divide")
 _ROUNDED = ("floor_divide", "floordiv", "rfloordiv", "remainder", "fmod", "mod", "rmod", *_DIVISIONS)
 _POWERS = ("pow", "rpow")
 _GROWS_ONCE = ("prod", *_POWERS)
 _IN_FLOAT64 = ("sum", "nansum", "einsum", "trace", "sum_to_size", *_GROWS_ONCE)
-_NORMS = ("norm", "vector_norm", "normalize")
 _IN_FLOAT32 = ("isinf", "nan_to_num")
 _ADD_AT = ("scatter_add", "index_add")
 _GROWING = (
@@ -61,7 +63,7 @@ _KEEPING = frozenset(
     "dstack concat concatenate column_stack swapdims moveaxis adjoint mT T expand_copy view_as reshape_as "
     "broadcast_to broadcast_tensors broadcast_to_copy fliplr flipud searchsorted bucketize nonzero empty "
     "empty_like zeros_like ones_like full_like new_zeros new_ones new_full new_empty new_tensor tensor "
-    "as_tensor scalar_tensor lift_fresh_copy lift_fresh as_strided get device repeat_interleave meshgrid "
+    "as_tensor scalar_tensor lift_fresh_copy lift_fresh get device repeat_interleave meshgrid "
     "tensor_split hsplit vsplit max_pool1d max_pool2d max_pool3d squeeze_copy numpy item contiguous sym_size "
     "numpy_T matrix_H iand ior ixor copy fill zero slice_scatter "
     "select_scatter masked_select unique_consecutive argwhere tril_indices triu_indices nan_to_num resolve_conj "
@@ -93,6 +95,10 @@ def computed_otherwise(name: str, args: Sequence[Any], given: Any) -> str:
             return "it asks float64 for infinities in float32"
         if not name.endswith("norm") and any(map(_is_rounded, (*args, *given.values()))):
             return "it computes float64 with a number that is no float32"
+    if name.removeprefix("linalg_") in _IN_ITS_OWN and _converts(args, given):
+        return "it converts what a function gives, not what it takes"
+    if name.startswith("avg_pool") and (any(args[6:]) or given.get("divisor_override")):
+        return "it takes the size of a window for the divisor"
     if name == "local_response_norm" and args[0].dtype == torch.float16:
         return "it rounds squares to 16 bits"
     if name in _ROUNDED and _rounds(name, args, given):
@@ -102,6 +108,13 @@ def computed_otherwise(name: str, args: Sequence[Any], given: Any) -> str:
     if any(type(each) in (int, float) and 2 < each < math.inf for each in orders):
         return "it takes powers of numbers, which overflow"
     return _OTHERWISE.get(name.removeprefix("special_"), "")
+
+
+def _converts(args: Sequence[Any], given: Any) -> bool:
+    """Whether a function is to compute in another dtype than that of its tensor."""
+    values = (*args, *given.values())
+    own = next((value.dtype for value in values if isinstance(value, torch.Tensor)), None)
+    return any(isinstance(value, torch.dtype) and value != own for value in values)
 
 
 def _orders(args: Sequence[Any], given: Any) -> list[Any]:
@@ -219,6 +232,8 @@ def refused_in_32_bits(graph: Graph) -> str:
             given |= {id(value) for value in _made([node])}
         if _rounds_computed(node, given):
             return "it rounds computed numbers, and quotients are products with a rounded reciprocal there"
+    if compares_quotients(graph):
+        return "it compares quotients, which are products with a rounded reciprocal there"
     return ""
 
 

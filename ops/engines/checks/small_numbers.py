@@ -14,11 +14,12 @@ import torch
 from torch.utils import _pytree as pytree
 
 _ROUGH = frozenset("sigmoid expit silu glu softplus mish erf elu celu selu std var std_mean var_mean".split())
-_EXACT_AGAIN = frozenset(
+EXACT_AGAIN = frozenset(
     "softmax log_softmax exp exp2 linear addmm mm bmm matmul rmatmul baddbmm einsum conv1d conv2d conv3d layer_norm "
     "group_norm batch_norm instance_norm rms_norm scaled_dot_product_attention embedding lstm gru".split()
 )  # give numbers whose digits do not hang on those of a small one
-_LOGARITHMS = ("log", "log2", "log10", "log1p", "logit", "xlogy", "entr")
+_OF_BOTH = ("logit", "binary_cross_entropy")  # take the logarithm of what is left to one, too
+_LOGARITHMS = ("log", "log2", "log10", "log1p", "xlogy", "entr", *_OF_BOTH)
 _DIVIDING = {
     "div": 1,
     "divide": 1,
@@ -46,7 +47,7 @@ class Followed:
     def among(self, name: str, args: Sequence[Any], given: Mapping[str, Any], found: Any) -> list[Any]:
         """Those that a function is given; what it makes of them is one, too."""
         taken = [value for value in pytree.tree_leaves([list(args), dict(given)]) if id(value) in self._known]
-        if name in self._sources or (taken and name not in _EXACT_AGAIN):
+        if name in self._sources or (taken and name not in EXACT_AGAIN):
             made = [value for value in pytree.tree_leaves(found) if isinstance(value, torch.Tensor)]
             self._known |= {id(value): value for value in made if value.is_floating_point()}
         return taken
@@ -63,4 +64,7 @@ class SmallNumbers:
         name = name.removeprefix("special_")
         rough = self._rough.among(name, args, given, found)
         shown = args[_DIVIDING[name] :][:1] if name in _DIVIDING else rough if name in _LOGARITHMS else ()
-        yield from ((value.abs() >= SMALLEST).all() for value in shown if any(value is each for each in rough))
+        shown = [value for value in shown if any(value is each for each in rough)]
+        yield from ((value.abs() >= SMALLEST).all() for value in shown)
+        if name in _OF_BOTH:
+            yield from ((1 - value >= SMALLEST).all() for value in shown)

@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from .small_numbers import SMALLEST, Followed
+from .step_checks import StepChecks
 
 _SATURATING = ("sigmoid", "expit", "tanh")
 _CLOSE = 1e-6  # of a number; both are computed within 1e-7
@@ -53,7 +54,7 @@ class TieChecks:
     """Finds, while a region runs to be exported, which numbers it orders that are equal, or that torch may find so."""
 
     def __init__(self) -> None:
-        self._saturating = Followed(_SATURATING)
+        self._saturating, self._steps = Followed(_SATURATING), StepChecks()
 
     def of(self, name: str, args: Sequence[Any], given: Mapping[str, Any], found: Any) -> Iterator[torch.Tensor]:
         """Whether there are none of which a function gives the places, as tensors.
@@ -65,6 +66,7 @@ class TieChecks:
             found: its result.
         """
         yield from without_ties(name, args, given, found)
+        yield from self._steps.of(name, args, given, found)
         values = self._saturating.among(name.removeprefix("special_"), args, given, found)
         if values and name == "topk":
             yield _chosen_apart(values[0], found[0], args[2] if len(args) > 2 else given.get("dim", -1))

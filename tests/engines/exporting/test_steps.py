@@ -1,0 +1,121 @@
+"""Whole numbers and comparisons of what torch computes exactly, and arguments that an export leaves out."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+import torch
+from torch.nn import functional
+
+import tracepack
+
+pytest.importorskip("onnxscript")
+
+
+def engaged(process, example: torch.Tensor, engine: str) -> tracepack.Pipeline:
+    pytest.importorskip(engine)
+    op = tracepack.script(process, name="op", engine=engine, contiguous=True)
+    return tracepack.trace(lambda x: op(x), example)
+
+
+POWERS = torch.tensor([[2.0**15, 2.0**29, 2.0**30, 1e3, 1e9, 1e5], [2.0**13, 2.0**26, 2.0**31, 1e2, 1e8, 1e7]])
+
+
+@pytest.mark.parametrize(
+    "process",
+    [
+        lambda x: x.log2().floor(),
+        lambda x: (4 + torch.log2(x / 224)).clamp(min=2).long(),
+        lambda x: torch.log10(x) >= 9,
+        lambda x: 10 * x.log10() == 80,
+        lambda x: (x.log10() - 3).sign(),
+        lambda x: (x * 2**0.5).log2().round(),
+    ],
+)
+def test_steps_on_logarithms_are_those_of_torch(process) -> None:
+    mod = engaged(process, torch.rand(2, 6) * 50 + 3, "onnxruntime")
+    usual = torch.tensor([[5.0, 70.0, 300.0, 6e5, 9.0, 3.5], [6.0, 7.0, 11.0, 13.0, 900.0, 7e7]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # between the steps the engine answers
+        torch.testing.assert_close(mod(usual), process(usual))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for x in (POWERS, POWERS * 224, POWERS.flip(1) / 2):
+            assert torch.equal(mod(x), process(x))
+
+
+def test_a_logarithm_that_is_whole_but_for_rounding_is_left_to_torch() -> None:
+    mod = engaged(lambda x: x.log2().floor(), torch.rand(2, 6) * 50 + 3, "onnxruntime")
+    with pytest.warns(UserWarning, match="left to the flat function"):
+        assert torch.equal(mod(POWERS), POWERS.log2().floor())
+
+
+@pytest.mark.parametrize(
+    "process",
+    [
+        lambda x: x.float() / 255 >= 0.2,
+        lambda x: torch.where(x.float().div(255).sub(0.2) > 0, 1.0, 0.0),
+        lambda x: functional.relu(x.float() / 10).eq(0.3),
+        lambda x: (x.float().mean(-1) - 7).sign(),
+    ],
+)
+def test_openvino_compares_no_quotients(process) -> None:
+    with pytest.raises(tracepack.LoweringError, match="it compares quotients, which are products with a rounded recip"):
+        engaged(process, torch.arange(12, dtype=torch.uint8).reshape(2, 6), "openvino")
+
+
+def test_openvino_compares_halves_and_what_a_layer_makes_of_quotients() -> None:
+    layer = torch.nn.Linear(6, 4)
+
+    def process(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return x / 2 > 1, layer(x / 255).softmax(-1) > 0.5
+
+    mod = engaged(process, torch.rand(2, 6), "openvino")
+    x = torch.tensor([[0.0, 1.0, 2.0, 3.0, 4.0, 5.0], [9.0, -2.0, 2.5, 1.5, -7.0, 30.0]])
+    assert all(map(torch.equal, mod(x), process(x)))
+
+
+@pytest.mark.parametrize(
+    ("process", "said"),
+    [
+        (lambda x: x.mean(-1, dtype=torch.float64), "it converts what a function gives, not what it takes"),
+        (lambda x: x.long().mean(-1, dtype=torch.float32), "it converts what a function gives, not what it takes"),
+        (lambda x: x.softmax(-1, dtype=torch.float64).log(), "it converts what a function gives, not what it takes"),
+        (lambda x: functional.log_softmax(x, -1, 3, torch.float64), "it converts what a function gives, not what it t"),
+        (
+            lambda x: functional.avg_pool2d(x, 2, divisor_override=1) > 30,
+            "it takes the size of a window for the diviso",
+        ),
+        (lambda x: functional.avg_pool3d(x, 2, 2, 0, False, True, 3), "it takes the size of a window for the divisor"),
+        (lambda x: x[0, 0].t().as_strided((2, 2), (1, 2)) * 2, "`as_strided` is not on the list"),
+    ],
+)
+def test_arguments_that_an_export_leaves_out_are_declined(process, said: str) -> None:
+    with pytest.raises(tracepack.LoweringError, match=said):
+        engaged(process, torch.rand(2, 2, 4, 4), "onnxruntime")
+
+
+def test_the_dtype_of_a_tensor_may_be_said() -> None:
+    mod = engaged(
+        lambda x: functional.avg_pool2d(x.softmax(-1, dtype=torch.float32), 2), torch.rand(2, 4, 4), "openvino"
+    )
+    x = torch.rand(2, 4, 4) * 9
+    torch.testing.assert_close(mod(x), functional.avg_pool2d(x.softmax(-1), 2), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:the engine .* does not answer on")
+@pytest.mark.parametrize(
+    "process",
+    [
+        lambda x: functional.layer_norm(x, (6,)),
+        lambda x: x.std((0, 1)),
+        lambda x: (x * 1e12).std((0, 1)),
+        lambda x: x @ x.T,
+        lambda x: functional.binary_cross_entropy((x * 1e-17).sigmoid(), torch.full((2, 6), 0.25)),
+    ],
+)
+def test_what_overflows_on_an_engine_and_what_is_left_of_one_stay_with_torch(process) -> None:
+    mod = engaged(process, torch.rand(2, 6), "onnxruntime")
+    for x in (torch.linspace(-1, 1, 12).reshape(2, 6) * scale for scale in (1.0, 2e18, 1e30)):
+        torch.testing.assert_close(mod(x), process(x), rtol=1e-4, atol=1e-5, equal_nan=True)
