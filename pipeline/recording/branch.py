@@ -142,7 +142,7 @@ class BranchRecording:
 
 
 def of_lists(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function whose lists of numbers and texts are of any length, as those are that a comprehension makes."""
+    """A function whose lists of numbers, texts and records are of any length, as those that a comprehension makes."""
 
     def listed(result: Any) -> Any:
         if type(result) is dict:
@@ -150,10 +150,17 @@ def of_lists(function: Callable[..., Any]) -> Callable[..., Any]:
         if type(result) is tuple:
             return tuple(map(listed, result))
         recorder = current()
-        plain = type(result) is list and all(type(concrete(item)) in SCALARS for item in result)
+        plain = type(result) is list and all(map(_is_item, result))
         return recorder.scalar("list", result) if plain and isinstance(recorder, Recorder) else result
 
     return lambda *args: listed(function(*args))
+
+
+def _is_item(item: Any) -> bool:
+    """Whether a list of any length may hold a thing: a number, a text, or a record of such."""
+    if not is_traced(item) and isinstance(item, tuple | dict):
+        return all(map(_is_item, item.values() if isinstance(item, dict) else item))
+    return type(concrete(item)) in SCALARS
 
 
 def kind_of_result(leaf: Any) -> str:
