@@ -9,7 +9,7 @@ branches, the iterator gives the stand-in once for each way through it; the ways
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from types import FrameType
 from typing import Any
 
@@ -30,7 +30,7 @@ from ..proxies.trees import list_type, same_container, tensor_type
 from ..recheck.prune import prune
 from ..recording.recorder import Recorder
 from ..rules.gradients import end_grad_mode, follow_grad_mode
-from .ways import EMPTY, MOST_WAYS, Fork, Tree, Way
+from .ways import EMPTY, MOST_WAYS, Fork, Tree, Way, from_outside
 
 
 class Loop:
@@ -77,7 +77,9 @@ class Loop:
         self.way = Way(given)
         assert self.value is not None
         self.recorder.rounds.left.pop(id(self.value), None)
-        return self.stand_in(self.value, item, kind.item if isinstance(kind, ListType) else None)
+        self.way.item = self.stand_in(self.value, item, kind.item if isinstance(kind, ListType) else None)
+        self.way.shown = self.source.objects(self.way.item) if self.source.objects else self.way.item
+        return self.way.shown
 
     def begin(self) -> None:
         """Opens the loop.
@@ -87,8 +89,7 @@ class Loop:
         """
         if not self.source.concrete:
             self.recorder.refuse(
-                f"{EMPTY}, so that nothing shows what is done to an item",
-                "Trace with a list of one item at least.",
+                f"{EMPTY}, so that nothing shows what is done to an item", "Trace with a list of one item at least."
             )
         self.grad_mode = follow_grad_mode(self.recorder)
         self.recorder.rounds.open.append(self)
@@ -107,7 +108,7 @@ class Loop:
         """Whether an item takes some sides of the branches of a way."""
         for step, side in zip(steps, given, strict=True):
             nodes = known.nodes[: step.count]
-            outer = _from_outside([leaf for node in nodes for leaf in uses(node)], [self.value, *known.values()])
+            outer = from_outside([leaf for node in nodes for leaf in uses(node)], [self.value, *known.values()])
             constants = [self._concrete(value) for value in outer]
             try:
                 with torch._C.DisableTorchFunction(), self.recorder.within():
@@ -198,6 +199,9 @@ class Loop:
         for value in [self.value, *(leaf for way in self.ways for leaf in way.values())]:
             recorder.rounds.left.pop(id(value), None)
         kept = [way for way in self.ways if way.kept]
+        keeps = all(way.result is way.shown for way in kept) and self.source.objects
+        for way in kept if keeps else ():
+            way.result = way.item
         self._list_results(kept)
         inner = {id(self.value): self.value}
         inner |= {id(leaf): leaf for way in self.ways for leaf in way.values()}
@@ -209,7 +213,9 @@ class Loop:
         outer = self._outer(inner, kept)
         tree = Tree(recorder, self.line, (self.value, *outer), lambda nodes, found: self._graph(nodes, found, outer))
         output = tree.output(self.ways)
-        return self._node([tree.graph(output), *tree.tests(self.ways)], outer, output[1])
+        made = self._node([tree.graph(output), *tree.tests(self.ways)], outer, output[1])
+        made.objects = keeps or None
+        return made
 
     def _hand_out(self, results: Sequence[Any]) -> None:
         """Gives each way its result; one that appended nothing leaves its item out."""
@@ -238,7 +244,7 @@ class Loop:
         used = [leaf for way in self.ways for node in way.nodes for leaf in uses(node)]
         used += [leaf for way in kept for leaf in leaves(way.output)]
         used += [step.value for way in self.ways for step in way.steps]
-        return _from_outside(used, inner.values())
+        return from_outside(used, inner.values())
 
     def _graph(self, nodes: Sequence[Node], output: Any, outer: list[Value]) -> Graph:
         """The closed graph of the body or of the test, over values of its own."""
@@ -314,12 +320,6 @@ class Loop:
 
     def _refuse(self, what: str, fix: str) -> None:
         self.recorder.refuse(f"a loop over a list of any length {what}", fix)
-
-
-def _from_outside(used: Iterable[Any], inner: Iterable[Any]) -> list[Value]:
-    """The values among some leaves that are none of a round."""
-    own = set(map(id, inner))
-    return list({id(leaf): leaf for leaf in used if isinstance(leaf, Value) and id(leaf) not in own}.values())
 
 
 def _type(item: Any) -> Type:

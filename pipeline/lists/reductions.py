@@ -48,8 +48,12 @@ def _begun(recorder: Recorder, items: TracedList, *initial: Any) -> tuple[Any, T
 
 def with_default(recorder: Recorder, items: TracedList, default: Any) -> Any:
     """The list, or one that holds the default where the list is empty."""
+    if isinstance(default, getattr(items.objects, "kind", ())):
+        default = items.objects.plain(default)
     kinds = {type(item) for item in items.concrete}
     if kinds and kinds != {type(recorder.concrete(default))}:
         recorder.refuse("the default is of another kind than the items of a list", "Give one of the same kind.")
     more = recorder.scalar("cat_strings", items, [default])
-    return recorder.scalar("getitem", more, slice(0, recorder.scalar("max", items.length(), 1)))
+    found = recorder.scalar("getitem", more, slice(0, recorder.scalar("max", items.length(), 1)))
+    found.objects = items.objects
+    return found

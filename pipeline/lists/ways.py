@@ -7,7 +7,7 @@ recorded on both sides; it gives the same there, since a body that branches writ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,6 +49,7 @@ class Way:
         taken: the sides that it took.
         filled: how many items the list of an appending loop has after it.
         kept: whether it gave a result; one that gave none leaves its item out.
+        item: that of the graph; shown: what the function got for it.
         result: what the function gave; output: the same in the form of the IR.
     """
 
@@ -58,6 +59,8 @@ class Way:
     nodes: list[Node] = field(default_factory=list)
     filled: int = 0
     kept: bool = True
+    item: Any = None
+    shown: Any = None
     result: Any = None
     output: Any = None
 
@@ -160,6 +163,12 @@ class Tree:
 
     def _refuse(self, what: str) -> None:
         self.recorder.refuse(f"a loop over a list of any length {what}", "Give the same kind of value on each.")
+
+
+def from_outside(used: Iterable[Any], inner: Iterable[Any]) -> list[Value]:
+    """The values among some leaves that are none of a round."""
+    own = set(map(id, inner))
+    return list({id(leaf): leaf for leaf in used if isinstance(leaf, Value) and id(leaf) not in own}.values())
 
 
 _LISTS = {ANY, STRINGS}

@@ -142,12 +142,14 @@ class TracedList(Growing, Traced):
         given: whether its items are those of an argument: where the function asks for one of them by its place, and it
             is a tensor, the argument is a list of fixed length, each of whose tensors has sizes of its own.
         constants: the items, where they are constants that a loop goes through; else None.
+        objects: makes the object that the code gets of an item, where it goes through objects; else None.
         view: whether it stands for a range, or the keys, values or items of a dict, which equal no list.
     """
 
     sized_by: Any = None
     given: bool = False
     constants: list[Any] | None = None
+    objects: Any = None
     view: bool = False
 
     def __init__(self, tracer: Tracer, value: Value, concrete: list[Any], varies: bool) -> None:
@@ -163,6 +165,7 @@ class TracedList(Growing, Traced):
             return self
         found = TracedList(tracer, tracer.arguments(self), self.concrete, self.varies)
         found.sized_by, found.given, found.constants = self.sized_by, self.given, self.constants
+        found.objects = self.objects
         return found
 
     def length(self) -> Any:
@@ -187,7 +190,8 @@ class TracedList(Growing, Traced):
         return count
 
     def __getitem__(self, index: Any) -> Any:
-        return self.tracer.scalar("getitem", self, index)
+        found = self.tracer.scalar("getitem", self, index)
+        return found if self.objects is None or isinstance(index, slice) else self.objects(found)
 
     def __contains__(self, item: Any) -> bool:
         return bool(self.tracer.pin(self.tracer.scalar("contains", self, item), "it was searched"))

@@ -134,7 +134,7 @@ def record_scalar(recorder: Tracer, name: str, args: tuple[Any, ...], found: Any
         _refuse_result(recorder, name, found)
     output, stand_in = _wrapped(recorder, name, found, varies, list_of(name, args))
     if type(stand_in) is TracedList:
-        stand_in.given = given
+        stand_in.given, stand_in.objects = given, _objects(name, args)
     follow_grad_mode(recorder)
     recorder.nodes.append(Node(Operator(f"py.{name}"), arguments, {}, output, user_line(), varies or bool(arrays)))
     return stand_in
@@ -145,6 +145,18 @@ def _given(arg: Any) -> list[Any]:
     if is_traced(arg) or not isinstance(arg, tuple | list | dict):
         return [arg]
     return [leaf for item in (arg.values() if isinstance(arg, dict) else arg) for leaf in _given(item)]
+
+
+def _objects(name: str, args: tuple[Any, ...]) -> Any:
+    """What makes the objects of the items of a list that an operator of Python makes of lists of objects."""
+    lists = args if name in ("zip", "zip_strict") else args[:1]
+    makers = [each.objects if type(each) is TracedList else None for each in lists]
+    if not any(makers) or name not in (*_SAME_ITEMS, *_TUPLES):
+        return None
+    if name in _SAME_ITEMS:
+        return makers[0]
+    makers = [None, *makers] if name == "enumerate" else makers
+    return lambda items: tuple(make(item) if make else item for make, item in zip(makers, items, strict=True))
 
 
 _SAME_ITEMS = ("sorted", "sorted_by", "reversed", "list", "getitem")

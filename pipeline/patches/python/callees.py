@@ -37,6 +37,7 @@ from ...recording.recorder import Recorder
 from ...rules.number_or_tensor import number_of
 from ..expressions import EXPRESSIONS, RegularExpressions
 from ..library.base64_calls import OF_BASE64
+from ..library.plain_objects import as_plain
 from ..library.replacements import OF_ITERABLES, accumulate, buffer_of, dumps, normalize, padded, power, reduce
 from ..library.tallies import counted, to_set
 from ..redirect import STAND_INS, deep_stand_in, own, stand_in_of
@@ -168,8 +169,9 @@ def _sorted(items: Any, /, *, key: Any = None, reverse: Any = False) -> Any:
         items = collected(recorder, items)
         keys = items if key is None else keys_of(recorder, key, items)
         if type(items) is TracedList or holds_traced(items) or holds_traced(keys):
+            items, objects = as_plain(items)
             found = recorder.scalar(*("sorted", items) if key is None else ("sorted_by", items, keys), reverse)
-            found.sized_by = _lengths(recorder, [items])
+            found.sized_by, found.objects = _lengths(recorder, [items]), objects
             return found
     return sorted(items, key=key, reverse=reverse)
 
@@ -257,7 +259,7 @@ def recorded(function: Any) -> Callable[[Any], Any]:
     """The function, or what stands for a builtin, a method of str or the subscript of a table."""
     owner, name = attribute(function, "__self__"), attribute(function, "__name__", "")
     if name == "__getitem__" and type(owner) in (list, dict, tuple):
-        return _entry_of(owner)
+        return lambda key: operator.getitem(*SUBSCRIPT[(owner, key)][::-1])
     if attribute(function, "__objclass__") is str and name in TEXT_METHODS:
         return lambda text: getattr(text, name)()
     return stand_in_of(function)  # type: ignore[no-any-return]  # the user's own
@@ -287,18 +289,12 @@ def _best(plain: Any) -> Callable[..., Any]:
             return beside(items, **kwargs)
         keys = keys_of(recorder, kwargs["key"], items)
         if type(items) is TracedList or holds_traced(keys):
-            return recorder.scalar("best_by", plain.__name__ == "max", items, keys)
+            items, objects = as_plain(items)
+            found = recorder.scalar("best_by", plain.__name__ == "max", items, keys)
+            return found if objects is None else objects(found)
         return plain(items, **kwargs)
 
     return best
-
-
-def _entry_of(table: Any) -> Callable[[Any], Any]:
-    def entry(key: Any) -> Any:
-        key, container = SUBSCRIPT[(table, key)]
-        return container[key]
-
-    return entry
 
 
 def _dict(*args: Any, **kwargs: Any) -> Any:
