@@ -6,7 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import torch
+
 from ...ops.graph.graph import Node, Operator
+from ..proxies.lists import TracedList
+from ..proxies.make import TracedOptional
+from ..proxies.trees import concrete
 
 
 @dataclass(frozen=True)
@@ -42,3 +47,15 @@ def keeps_keys(start: Any, value: Any, after: Any, nodes: Sequence[Node]) -> boo
             return False
         after = node.args[0]
     return True
+
+
+def kind_of_carried(thing: Any) -> str:
+    """What a round has to keep of a value, as text."""
+    if type(thing) is TracedOptional:
+        return f"{type(thing.sample).__name__} or None"
+    if type(thing) is TracedList and thing.with_none is not None:
+        return "list whose items may be None"
+    thing = concrete(thing)
+    if isinstance(thing, torch.Tensor):
+        return f"{str(thing.dtype).removeprefix('torch.')} tensor of rank {thing.dim()}"
+    return type(thing).__name__

@@ -18,19 +18,19 @@ import torch
 from ...ops.graph.graph import Graph, Node, Operator, Value
 from ...ops.graph.operators.names import FRESH, VIEW, effect
 from ...ops.graph.traverse import leaves, map_leaves, subgraphs, uses
-from ...ops.graph.types import ANY, SCALARS, STRINGS, ListType, Type
+from ...ops.graph.types import ANY, STRINGS, ListType
 from ...ops.graph.verify import verify
 from ...ops.runtime.plan import Plan
 from ...ops.runtime.user_code import user_line
 from ..proxies.base import is_traced
 from ..proxies.byte_strings import TracedBytes
-from ..proxies.lists import TracedList
-from ..proxies.make import traced
-from ..proxies.trees import list_type, same_container, tensor_type
+from ..proxies.lists import NESTED, WITH_NONE, TracedList
+from ..proxies.make import TracedOptional, traced
+from ..proxies.trees import same_container
 from ..recheck.prune import prune
 from ..recording.recorder import Recorder
 from ..rules.gradients import end_grad_mode, follow_grad_mode
-from .ways import EMPTY, MOST_WAYS, Fork, Tree, Way, from_outside
+from .ways import EMPTY, MOST_WAYS, Fork, Tree, Way, from_outside, list_of_results, type_of_item
 
 
 class Loop:
@@ -77,7 +77,10 @@ class Loop:
         self.way = Way(given)
         assert self.value is not None
         self.recorder.rounds.left.pop(id(self.value), None)
-        self.way.item = self.stand_in(self.value, item, kind.item if isinstance(kind, ListType) else None)
+        if self.source.with_none is None:
+            self.way.item = self.stand_in(self.value, item, kind.item if isinstance(kind, ListType) else None)
+        else:
+            self.way.item = TracedOptional(self.recorder, self.value, item, self.source.varies, self.source.with_none)
         self.way.shown = self.source.objects(self.way.item) if self.source.objects else self.way.item
         return self.way.shown
 
@@ -91,9 +94,11 @@ class Loop:
             self.recorder.refuse(
                 f"{EMPTY}, so that nothing shows what is done to an item", "Trace with a list of one item at least."
             )
+        if self.source.with_none is NESTED:
+            self.recorder.refuse(WITH_NONE, "Choose what stands for None before: {'label': label or 'none'}.")
         self.grad_mode = follow_grad_mode(self.recorder)
         self.recorder.rounds.open.append(self)
-        self.value = Value(_type(self.source.concrete[0]))
+        self.value = Value(type_of_item(self.source.concrete[0]) if self.source.with_none is None else ANY)
 
     def _example(self, given: tuple[bool, ...]) -> Any:
         """The item of the example for a way: one that takes it, where there is one."""
@@ -156,7 +161,7 @@ class Loop:
 
     def part(self, value: Value, key: Any, item: Any, kind: Any) -> Any:
         """What the function gets for a part of an item that is a tuple or a record."""
-        found = Value(kind if isinstance(kind, ListType) else _type(item))
+        found = Value(kind if isinstance(kind, ListType) else type_of_item(item))
         node = Node(Operator("py.getitem"), (value, key), {}, found, self.line, self.source.varies)
         self.recorder.nodes.append(node)
         return self.stand_in(found, item, kind)
@@ -212,9 +217,11 @@ class Loop:
         self._refuse_effects(inner)
         outer = self._outer(inner, kept)
         tree = Tree(recorder, self.line, (self.value, *outer), lambda nodes, found: self._graph(nodes, found, outer))
+        tree.meet([leaf for way in kept for leaf in leaves(way.output)], recorder.examples)
         output = tree.output(self.ways)
         made = self._node([tree.graph(output), *tree.tests(self.ways)], outer, output[1])
-        made.objects = keeps or None
+        made.objects, made.with_none = keeps or None, tree.sample(output[1])
+        made.value.type = made.value.type if made.with_none is None else ANY
         return made
 
     def _hand_out(self, results: Sequence[Any]) -> None:
@@ -281,7 +288,7 @@ class Loop:
             items = [item for item in source.concrete if all(test.run([item, *constants]) for test in tests)]
             found = [body.run([item, *constants]) for item in items]
         texts = bool(found) and all(type(item) is str for item in found)
-        value = Value(STRINGS if texts else _list_of(output, found))
+        value = Value(STRINGS if texts else list_of_results(output, found))
         varies = (
             source.varies or bool(graphs[1:]) or any(id(leaf) in recorder.values.varying for leaf in leaves(output))
         )
@@ -320,20 +327,6 @@ class Loop:
 
     def _refuse(self, what: str, fix: str) -> None:
         self.recorder.refuse(f"a loop over a list of any length {what}", fix)
-
-
-def _type(item: Any) -> Type:
-    if isinstance(item, torch.Tensor):
-        with torch._C.DisableTorchFunction():
-            return tensor_type(item)
-    if isinstance(item, list) and item and all(type(each) is str for each in item):
-        return STRINGS
-    return SCALARS.get(type(item), ANY)
-
-
-def _list_of(output: Any, found: list[Any]) -> Type:
-    """The type of the list of a loop's results: the containers of each stand in the loop's body, so they are alike."""
-    return (list_type(found) if isinstance(output, dict | tuple) else None) or ANY
 
 
 def collected(recorder: Recorder, items: Any) -> Any:

@@ -21,6 +21,9 @@ CHANGE = "Build a new one: [*items, item] or a list comprehension."
 GROWING = ("append", "extend", "insert", "sort", "reverse")
 """The methods that change a list of one name."""
 
+NESTED: Any = object()
+WITH_NONE = "a list whose items may be None is asked for more than its length"
+
 _ASKING = frozenset(("__bool__", "__torch_function__", "dispatch", "_branched", "decided"))
 """The functions between a branch in the user's code and the question which side it takes."""
 
@@ -143,6 +146,7 @@ class TracedList(Growing, Traced):
             is a tensor, the argument is a list of fixed length, each of whose tensors has sizes of its own.
         constants: the items, where they are constants that a loop goes through; else None.
         objects: makes the object that the code gets of an item, where it goes through objects; else None.
+        with_none: an example of its items where some may be None, NESTED where parts of them may be; else None.
         view: whether it stands for a range, or the keys, values or items of a dict, which equal no list.
     """
 
@@ -150,6 +154,7 @@ class TracedList(Growing, Traced):
     given: bool = False
     constants: list[Any] | None = None
     objects: Any = None
+    with_none: Any = None
     view: bool = False
 
     def __init__(self, tracer: Tracer, value: Value, concrete: list[Any], varies: bool) -> None:
@@ -165,7 +170,7 @@ class TracedList(Growing, Traced):
             return self
         found = TracedList(tracer, tracer.arguments(self), self.concrete, self.varies)
         found.sized_by, found.given, found.constants = self.sized_by, self.given, self.constants
-        found.objects = self.objects
+        found.objects, found.with_none = self.objects, self.with_none
         return found
 
     def length(self) -> Any:
