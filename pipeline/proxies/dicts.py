@@ -7,7 +7,7 @@ from typing import Any
 
 from ...ops.graph.graph import Value
 from .base import Traced, is_traced
-from .lists import CHANGE, Growing
+from .lists import CHANGE, Growing, PlaceOfEntry
 from .tracer import Tracer
 
 
@@ -44,7 +44,7 @@ class TracedDict(Growing, Traced):
     def _asked(self, key: Any) -> TracedDict:
         """The same dict, with an entry for a key that no round of the example has given it yet."""
         entries, asked = list(self.concrete.values()), self.tracer.concrete(key)
-        if not entries and isinstance(self.place, PlaceInDict):  # a way that no item takes may ask an empty entry
+        if not entries and isinstance(self.place, PlaceOfEntry):  # a way that no item takes may ask an empty entry
             entries = self.place.owner.samples
         if asked in self.concrete or not entries:
             return self
@@ -53,7 +53,7 @@ class TracedDict(Growing, Traced):
     def _entry(self, key: Any, found: Any) -> Any:
         """What is found under a key; a container knows where it belongs."""
         if isinstance(found, Growing):
-            found.loop, found.place = self.loop, PlaceInDict(self, key)
+            found.loop, found.place = self.loop, PlaceOfEntry(self, key)
         return found
 
     def like(self, value: Value, concrete: dict[Any, Any]) -> TracedDict:
@@ -131,6 +131,11 @@ class TracedDict(Growing, Traced):
     def _refuse_comparison(self) -> Any:
         return self.tracer.refuse("a dict with keys of run time is compared with another kind", "Compare with a dict.")
 
+    def meet(self, entry: Any) -> None:
+        """Keeps what a dict in it holds."""
+        if isinstance(entry, TracedDict):
+            self.samples += list(entry.concrete.values())[:1]
+
     def __setitem__(self, key: Any, item: Any) -> None:
         tracer = self.tracer
         if self.loop is None:
@@ -142,30 +147,6 @@ class TracedDict(Growing, Traced):
             self.place.put(self.like(new.value, new.concrete))
 
     __hash__ = None  # type: ignore[assignment]  # as for dict
-
-
-class PlaceInDict:
-    """Where a container is an entry of a dict with keys of run time.
-
-    Args:
-        owner: the dict.
-        key: under which the entry is.
-    """
-
-    def __init__(self, owner: TracedDict, key: Any) -> None:
-        self.owner, self.key, self.seen = owner, key, owner.value
-
-    def check(self) -> None:
-        """Refuses a change of the entry after one of the dict."""
-        if self.owner.value is not self.seen:
-            self.owner.tracer.refuse("an entry of a dict is changed after the dict", CHANGE)
-
-    def put(self, entry: Any) -> None:
-        """Puts what the entry has become into the dict."""
-        if isinstance(entry, TracedDict):
-            self.owner.samples += list(entry.concrete.values())[:1]
-        self.owner[self.key] = entry
-        self.seen = self.owner.value
 
 
 Mapping.register(TracedDict)  # which `match` asks for where a case is a dict: nothing shows it another class

@@ -6,19 +6,20 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 from types import FrameType
-from typing import Any, Protocol
+from typing import Any
 
 from ...ops.graph.errors import RecordError
 from ...ops.graph.graph import Guard, Node, Value
 from ...ops.runtime.user_code import is_users, running_instruction, user_line
 from ...ops.tracing_hook import current
-from .base import Traced
+from .base import Traced, is_traced
 from .tracer import Tracer
 
 _SORT = "Write items = sorted(items, key=…), which makes a new list."
+ENTRY = "Write counts = [*counts[:-1], counts[-1] + 1] for counts[-1] += 1."
 CHANGE = "Build a new one: [*items, item] or a list comprehension."
 
-GROWING = ("append", "extend", "insert", "sort", "reverse")
+GROWING = ("append", "extend", "insert", "sort", "reverse", "pop")
 """The methods that change a list of one name."""
 
 NESTED: Any = object()
@@ -95,14 +96,27 @@ class Rounds:
         return value
 
 
-class EntryPlace(Protocol):
-    """Where a container is an entry of another one, which becomes another value with it."""
+class PlaceOfEntry:
+    """Where a container is an entry of a dict, or an item of a list, that the code changes.
+
+    Args:
+        owner: the dict or the list.
+        key: under which the entry is.
+    """
+
+    def __init__(self, owner: Any, key: Any) -> None:
+        self.owner, self.key, self.seen = owner, key, owner.value
 
     def check(self) -> None:
-        """Refuses a change of the entry after one of what it is in."""
+        """Refuses a change of the entry after one of its owner."""
+        if self.owner.value is not self.seen:
+            self.owner.tracer.refuse("an entry of a container is changed after the container", CHANGE)
 
     def put(self, entry: Any) -> None:
         """Puts what the entry has become there."""
+        self.owner.meet(entry)
+        self.owner[self.key] = entry
+        self.seen = self.owner.value
 
 
 class Growing:
@@ -118,7 +132,7 @@ class Growing:
     tracer: Tracer
     loop: Any = None
     handed_on = False
-    place: EntryPlace | None = None
+    place: PlaceOfEntry | None = None
 
     def grow(self) -> Any:
         """The container itself, which the code that runs now may change."""
@@ -126,6 +140,9 @@ class Growing:
         if not self.handed_on:
             self.loop = loops[-1] if loops else False
         return self
+
+    def meet(self, entry: Any) -> None:
+        """Takes note of what an entry has become."""
 
     def _allow_change(self, what: str) -> None:
         """Refuses a change by other code than that which may make one."""
@@ -196,6 +213,8 @@ class TracedList(Growing, Traced):
 
     def __getitem__(self, index: Any) -> Any:
         found = self.tracer.scalar("getitem", self, index)
+        if self.loop is not None and isinstance(found, Growing) and not isinstance(index, slice):
+            found.loop, found.place = self.loop, PlaceOfEntry(self, index)
         return found if self.objects is None or isinstance(index, slice) else self.objects(found)
 
     def __contains__(self, item: Any) -> bool:
@@ -236,10 +255,12 @@ class TracedList(Growing, Traced):
         fix = _SORT if name == "sort" else CHANGE
         return self.tracer.refuse(f"list.{name} on a list of any length cannot be recorded", fix)
 
-    def _changed(self, name: str, *args: Any, **options: Any) -> None:
+    def _changed(self, name: str, *args: Any, **options: Any) -> Any:
         """Stands for a method that changes the list."""
         tracer = self.tracer
         self._allow_change("list")
+        if name == "pop":
+            return self._popped(*args)
         if options or (name == "insert" and args[:1] != (0,)) or (name in ("sort", "reverse") and args):
             fix = _SORT if name == "sort" else CHANGE
             tracer.refuse(f"list.{name} with such arguments cannot be recorded on a list of any length", fix)
@@ -256,7 +277,26 @@ class TracedList(Growing, Traced):
                 new = tracer.scalar("sorted", old, False)
             case _:
                 new = tracer.scalar("reversed", old)
-        self.become(new)
+        return self.become(new)
+
+    def _popped(self, index: Any = -1) -> Any:
+        """Takes an item out."""
+        before, item, after = self._parted(index)
+        self.become(self.tracer.scalar("cat_strings", before, after))
+        return item
+
+    def _parted(self, index: Any) -> tuple[TracedList, Any, TracedList]:
+        """What stands before an item, the item, and what stands behind it; every run checks that there is one."""
+        tracer, length = self.tracer, self.length()
+        place = index if is_traced(index) or index >= 0 else tracer.scalar("add", length, index)
+        for held in (tracer.scalar("ge", place, 0), tracer.scalar("lt", place, length)):
+            if is_traced(held):
+                held.tracer.nodes.append(
+                    Node(Guard(True, "a list lacks an item"), (held.value,), {}, None, user_line())
+                )
+        old = TracedList(tracer, self.value, self.concrete, self.varies)
+        before, after = old[slice(0, place)], old[slice(tracer.scalar("add", place, 1), None)]
+        return before, old[index], after
 
     def become(self, new: TracedList) -> None:
         """Makes the list another one, in code that may change it."""
@@ -266,55 +306,14 @@ class TracedList(Growing, Traced):
             self.place.put(TracedList(self.tracer, new.value, new.concrete, new.varies))
 
     def __setitem__(self, index: Any, item: Any) -> None:
-        self.tracer.refuse("a list of any length cannot be changed", CHANGE)
+        tracer = self.tracer
+        if self.loop is None or type(tracer.concrete(index)) is not int:
+            tracer.refuse("a list of any length cannot be changed", ENTRY)
+        self._allow_change("list")
+        before, _, after = self._parted(index)
+        self.become(tracer.scalar("cat_strings", tracer.scalar("cat_strings", before, [item]), after))
 
     __hash__ = None  # type: ignore[assignment]  # as for list
 
 
 Sequence.register(TracedList)  # which `match` asks for where a case is a list: nothing shows it another class
-
-
-class TracedMatch(Traced):
-    """A match of a regular expression, which the recording has guarded to be one."""
-
-    def __init__(self, tracer: Tracer, value: Value, concrete: Any, varies: bool) -> None:
-        self._bind(tracer, value, concrete, varies)
-
-    def __bool__(self) -> bool:
-        return True
-
-    def group(self, *which: Any) -> Any:
-        """A group of the match."""
-        return self.tracer.scalar("re_group", self, *which)
-
-    def __getitem__(self, which: Any) -> Any:
-        return self.group(which)
-
-    def groups(self) -> tuple[Any, ...]:
-        """All groups of the match."""
-        return tuple(self.group(which) for which in range(1, self.concrete.re.groups + 1))
-
-    def groupdict(self, default: Any = None) -> dict[str, Any]:
-        """The named groups of the match."""
-        if default is not None:
-            self.tracer.refuse("re.Match.groupdict with a default cannot be recorded", "Choose it for each group.")
-        return {name: self.group(name) for name in self.concrete.re.groupindex}
-
-    def start(self, *which: Any) -> Any:
-        """Where the match, or a group of it, begins."""
-        return self.tracer.scalar("re_start", self, *which)
-
-    def end(self, *which: Any) -> Any:
-        """Where the match, or a group of it, ends."""
-        return self.tracer.scalar("re_end", self, *which)
-
-    def span(self, *which: Any) -> tuple[Any, Any]:
-        """Where the match, or a group of it, begins and ends."""
-        return self.start(*which), self.end(*which)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return self.tracer.refuse(
-            f"re.Match.{name} cannot be recorded", "Use group(), groups(), groupdict(), start(), end() or span()."
-        )

@@ -14,9 +14,9 @@ from ...ops.runtime.user_code import user_line
 from .arrays import TracedArray
 from .base import Traced, is_traced
 from .dicts import TracedDict
-from .lists import TracedList, TracedMatch
+from .lists import TracedList
 from .scalars import TracedBool, TracedComplex, TracedFloat, TracedInt
-from .strings import TracedStr
+from .strings import TracedMatch, TracedStr
 from .tracer import Tracer
 
 _KINDS: list[tuple[tuple[type, ...], type[Any]]] = [

@@ -1,4 +1,4 @@
-"""Traced strings: text ops take them, their methods are recorded, and a branch on one becomes a guard."""
+"""Traced strings, and matches in them: text ops take them, their methods are recorded, a branch becomes a guard."""
 
 from __future__ import annotations
 
@@ -116,3 +116,49 @@ def method_of(tracer: Tracer, text: Any, name: str, args: tuple[Any, ...], kwarg
             tracer.refuse(f"str.{name} was given a keyword that is not recorded", "Pass it by position.")
         args = (*args, *[kwargs.get(key, known[key]) for key in list(known)[len(args) :]])
     return tracer.scalar(f"str_{name}", text, *args)
+
+
+class TracedMatch(Traced):
+    """A match of a regular expression, which the recording has guarded to be one."""
+
+    def __init__(self, tracer: Tracer, value: Value, concrete: Any, varies: bool) -> None:
+        self._bind(tracer, value, concrete, varies)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def group(self, *which: Any) -> Any:
+        """A group of the match."""
+        return self.tracer.scalar("re_group", self, *which)
+
+    def __getitem__(self, which: Any) -> Any:
+        return self.group(which)
+
+    def groups(self) -> tuple[Any, ...]:
+        """All groups of the match."""
+        return tuple(self.group(which) for which in range(1, self.concrete.re.groups + 1))
+
+    def groupdict(self, default: Any = None) -> dict[str, Any]:
+        """The named groups of the match."""
+        if default is not None:
+            self.tracer.refuse("re.Match.groupdict with a default cannot be recorded", "Choose it for each group.")
+        return {name: self.group(name) for name in self.concrete.re.groupindex}
+
+    def start(self, *which: Any) -> Any:
+        """Where the match, or a group of it, begins."""
+        return self.tracer.scalar("re_start", self, *which)
+
+    def end(self, *which: Any) -> Any:
+        """Where the match, or a group of it, ends."""
+        return self.tracer.scalar("re_end", self, *which)
+
+    def span(self, *which: Any) -> tuple[Any, Any]:
+        """Where the match, or a group of it, begins and ends."""
+        return self.start(*which), self.end(*which)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self.tracer.refuse(
+            f"re.Match.{name} cannot be recorded", "Use group(), groups(), groupdict(), start(), end() or span()."
+        )
