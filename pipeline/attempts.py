@@ -25,8 +25,8 @@ from .recheck.vary import clones
 Made = TypeVar("Made", bound=Callable[..., Any])
 
 MOST_TRIALS = 6
-MOST_MORE = 3
-"""Further recordings in which loops over constants become loops of the graph: one may show another one inside of it."""
+MOST_MORE = 16
+"""Further recordings in which loops over constants become loops of the graph: each may show one more."""
 
 
 def with_constant_loops(make: Callable[[], Any], recorded: Callable[[Any], Made]) -> tuple[Any, Made]:
@@ -47,10 +47,11 @@ def with_constant_loops(make: Callable[[], Any], recorded: Callable[[Any], Made]
             try:
                 found = recorded(tracing)
             except Exception as error:
-                problem, found = problem or error, None
+                beyond = getattr(error, "where", "") != getattr(problem, "where", "")
+                problem, found = error if beyond else problem or error, None
         if found is not None and (best is None or guards_of(found) < guards_of(best[1])):
             best = tracing, found
-        elif looped:
+        elif looped and best is not None:
             break
         more = attempt.wanted if best is not None else attempt.wanted | attempt.others
         if more <= looped:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import torch
 
 from ...ops.graph.graph import Node, Operator
 from ..proxies.base import is_traced
 from ..proxies.lists import TracedList
+from ..proxies.make import TracedOptional
+from ..proxies.trees import concrete
 
 
 @dataclass(frozen=True)
@@ -49,16 +53,34 @@ def keeps_keys(start: Any, value: Any, after: Any, nodes: Sequence[Node]) -> boo
 
 def begun(stand_in: TracedList, items: list[Any]) -> TracedList:
     """The stand-in for a list with which a loop begins."""
-    stand_in.own_rows = _are_own(items)
+    stand_in.shared = not _are_own(items)
     return stand_in
 
 
-def _are_own(items: list[Any]) -> bool:
-    """Whether the items of a list are lists of numbers and texts, each of which nothing but the list holds."""
+def _are_own(items: Iterable[Any]) -> bool:
+    """Whether nothing but a list holds the containers that are its items, and so on for what they hold."""
     return all(
-        type(item) is list and not any(map(is_traced, item)) and sys.getrefcount(item) <= _HOLDERS for item in items
+        sys.getrefcount(item) <= _HOLDERS and _are_own([] if is_traced(item) else _held(item))
+        for item in items
+        if isinstance(item, list | dict | set)
     )
+
+
+def _held(container: Any) -> Iterable[Any]:
+    return container.values() if isinstance(container, dict) else container
 
 
 _HOLDERS = 3
 """References to an item that a loop of a generator asks for: of the list, of the variable, and of the question."""
+
+
+def kind_of_carried(thing: Any) -> str:
+    """What a round has to keep of a value, as text."""
+    if type(thing) is TracedOptional:
+        return f"{type(thing.sample).__name__} or None"
+    if type(thing) is TracedList and thing.with_none is not None:
+        return "list whose items may be None"
+    thing = concrete(thing)
+    if isinstance(thing, torch.Tensor):
+        return f"{str(thing.dtype).removeprefix('torch.')} tensor of rank {thing.dim()}"
+    return type(thing).__name__

@@ -19,12 +19,12 @@ from ...ops.graph.types import ANY, SCALARS, STRINGS, ListType, Type
 from ...ops.runtime.plan import Plan
 from ..proxies.base import is_traced
 from ..proxies.dicts import TracedDict
-from ..proxies.lists import Growing, TracedList
-from ..proxies.make import traced
+from ..proxies.lists import WITH_NONE, Growing, TracedList
+from ..proxies.make import TracedOptional, traced
 from ..proxies.sets import TracedSet, dict_of, growable, table_of
 from ..proxies.trees import concrete, list_type, tensor_type
 from ..recording.recorder import Recorder
-from .carried import Carried, begun, keeps_keys
+from .carried import Carried, begun, keeps_keys, kind_of_carried
 from .loop import Loop
 from .ways import Tree, closed_over
 
@@ -97,6 +97,8 @@ class Fold(Loop):
     def _started(self, place: int) -> Any:
         """What a variable is before the loop: a stand-in of a container that is read in it, or that has items."""
         found = self.given[place]
+        if type(found) is TracedOptional:
+            self._refuse("carries a value that may be None", "Choose what stands for None before: label or ''.")
         if isinstance(found, set):
             self.sets.add(place)
             return table_of(self.recorder, found)
@@ -196,6 +198,8 @@ class Fold(Loop):
         """
         recorder, source, found = self.recorder, self.source, self.unlike
         recorder.rounds.open.remove(self)
+        if source.with_none is not None:
+            recorder.refuse(WITH_NONE, "Choose what stands for None before: [label or 'none' for label in labels].")
         if len(source.concrete) < 2:
             self._refuse(f"carries what begins as {found}", "Trace with a list of two items at least.")
         self.ways, self.waiting, self.value = [], [()], None
@@ -258,7 +262,7 @@ class Fold(Loop):
         """Refuses a round that makes another kind of value than it is given."""
         with torch._C.DisableTorchFunction():
             for place in changed:
-                before, after = (_kind(concrete(each)) for each in (self.start[place], result[place]))
+                before, after = (kind_of_carried(each) for each in (self.start[place], result[place]))
                 if before != after and not (place in self.floats and (before, after) == ("int", "float")):
                     self._refuse(f"turns a {before} into a {after}", f"Start with a {after}.")
 
@@ -342,9 +346,3 @@ class Fold(Loop):
 
 def _is_tensor(thing: Any) -> bool:
     return isinstance(thing, torch.Tensor)
-
-
-def _kind(thing: Any) -> str:
-    if isinstance(thing, torch.Tensor):
-        return f"{str(thing.dtype).removeprefix('torch.')} tensor of rank {thing.dim()}"
-    return type(thing).__name__

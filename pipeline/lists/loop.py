@@ -9,7 +9,7 @@ branches, the iterator gives the stand-in once for each way through it; the ways
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from types import FrameType
 from typing import Any
 
@@ -18,17 +18,17 @@ import torch
 from ...ops.graph.graph import Graph, Node, Operator, Value
 from ...ops.graph.operators.names import FRESH, VIEW, effect
 from ...ops.graph.traverse import leaves, subgraphs, uses
-from ...ops.graph.types import ANY, SCALARS, STRINGS, ListType, Type
+from ...ops.graph.types import ANY, STRINGS, ListType
 from ...ops.runtime.plan import Plan
 from ...ops.runtime.user_code import user_line
 from ..proxies.base import is_traced
 from ..proxies.byte_strings import TracedBytes
-from ..proxies.lists import TracedList
-from ..proxies.make import traced
-from ..proxies.trees import list_type, same_container, tensor_type
+from ..proxies.lists import NESTED, WITH_NONE, TracedList
+from ..proxies.make import TracedOptional, traced
+from ..proxies.trees import same_container
 from ..recording.recorder import Recorder
 from ..rules.gradients import end_grad_mode, follow_grad_mode
-from .ways import EMPTY, MOST_WAYS, Fork, Tree, Way, closed_over
+from .ways import EMPTY, MOST_WAYS, Fork, Tree, Way, closed_over, from_outside, list_of_results, type_of_item
 
 
 class Loop:
@@ -75,7 +75,12 @@ class Loop:
         self.way = Way(given)
         assert self.value is not None
         self.recorder.rounds.left.pop(id(self.value), None)
-        return self.stand_in(self.value, item, kind.item if isinstance(kind, ListType) else None)
+        if self.source.with_none is None:
+            self.way.item = self.stand_in(self.value, item, kind.item if isinstance(kind, ListType) else None)
+        else:
+            self.way.item = TracedOptional(self.recorder, self.value, item, self.source.varies, self.source.with_none)
+        self.way.shown = self.source.objects(self.way.item) if self.source.objects else self.way.item
+        return self.way.shown
 
     def begin(self) -> None:
         """Opens the loop.
@@ -85,12 +90,13 @@ class Loop:
         """
         if not self.source.concrete:
             self.recorder.refuse(
-                f"{EMPTY}, so that nothing shows what is done to an item",
-                "Trace with a list of one item at least.",
+                f"{EMPTY}, so that nothing shows what is done to an item", "Trace with a list of one item at least."
             )
+        if self.source.with_none is NESTED:
+            self.recorder.refuse(WITH_NONE, "Choose what stands for None before: {'label': label or 'none'}.")
         self.grad_mode = follow_grad_mode(self.recorder)
         self.recorder.rounds.open.append(self)
-        self.value = Value(_type(self.source.concrete[0]))
+        self.value = Value(type_of_item(self.source.concrete[0]) if self.source.with_none is None else ANY)
 
     def _example(self, given: tuple[bool, ...]) -> Any:
         """The item of the example for a way: one that takes it, where there is one."""
@@ -105,7 +111,7 @@ class Loop:
         """Whether an item takes some sides of the branches of a way."""
         for step, side in zip(steps, given, strict=True):
             nodes = known.nodes[: step.count]
-            outer = _from_outside([leaf for node in nodes for leaf in uses(node)], [self.value, *known.values()])
+            outer = from_outside([leaf for node in nodes for leaf in uses(node)], [self.value, *known.values()])
             constants = [self._concrete(value) for value in outer]
             try:
                 with torch._C.DisableTorchFunction(), self.recorder.within():
@@ -158,7 +164,7 @@ class Loop:
 
     def part(self, value: Value, key: Any, item: Any, kind: Any) -> Any:
         """What the function gets for a part of an item that is a tuple or a record."""
-        found = Value(kind if isinstance(kind, ListType) else _type(item))
+        found = Value(kind if isinstance(kind, ListType) else type_of_item(item))
         node = Node(Operator("py.getitem"), (value, key), {}, found, self.line, self.source.varies)
         self.recorder.nodes.append(node)
         return self.stand_in(found, item, kind)
@@ -201,6 +207,9 @@ class Loop:
         for value in [self.value, *(leaf for way in self.ways for leaf in way.values())]:
             recorder.rounds.left.pop(id(value), None)
         kept = [way for way in self.ways if way.kept]
+        keeps = all(way.result is way.shown for way in kept) and self.source.objects
+        for way in kept if keeps else ():
+            way.result = way.item
         self._list_results(kept)
         inner = {id(self.value): self.value}
         inner |= {id(leaf): leaf for way in self.ways for leaf in way.values()}
@@ -211,8 +220,12 @@ class Loop:
         self._refuse_effects(inner)
         outer = self._outer(inner, kept)
         tree = Tree(recorder, self.line, (self.value, *outer), lambda nodes, found: self._graph(nodes, found, outer))
+        tree.meet([leaf for way in kept for leaf in leaves(way.output)], recorder.examples)
         output = tree.output(self.ways)
-        return self._node([tree.graph(output), *tree.tests(self.ways)], outer, output[1])
+        made = self._node([tree.graph(output), *tree.tests(self.ways)], outer, output[1])
+        made.objects, made.with_none = keeps or None, tree.sample(output[1])
+        made.value.type = made.value.type if made.with_none is None else ANY
+        return made
 
     def _hand_out(self, results: Sequence[Any]) -> None:
         """Gives each way its result; one that appended nothing leaves its item out."""
@@ -241,7 +254,7 @@ class Loop:
         used = [leaf for way in self.ways for node in way.nodes for leaf in uses(node)]
         used += [leaf for way in kept for leaf in leaves(way.output)]
         used += [step.value for way in self.ways for step in way.steps]
-        return _from_outside(used, inner.values())
+        return from_outside(used, inner.values())
 
     def _graph(self, nodes: Sequence[Node], output: Any, outer: list[Value]) -> Graph:
         """The closed graph of the body or of the test, over values of its own."""
@@ -256,7 +269,7 @@ class Loop:
             items = [item for item in source.concrete if all(test.run([item, *constants]) for test in tests)]
             found = [body.run([item, *constants]) for item in items]
         texts = bool(found) and all(type(item) is str for item in found)
-        value = Value(STRINGS if texts else _list_of(output, found))
+        value = Value(STRINGS if texts else list_of_results(output, found))
         varies = (
             source.varies or bool(graphs[1:]) or any(id(leaf) in recorder.values.varying for leaf in leaves(output))
         )
@@ -295,26 +308,6 @@ class Loop:
 
     def _refuse(self, what: str, fix: str) -> None:
         self.recorder.refuse(f"a loop over a list of any length {what}", fix)
-
-
-def _from_outside(used: Iterable[Any], inner: Iterable[Any]) -> list[Value]:
-    """The values among some leaves that are none of a round."""
-    own = set(map(id, inner))
-    return list({id(leaf): leaf for leaf in used if isinstance(leaf, Value) and id(leaf) not in own}.values())
-
-
-def _type(item: Any) -> Type:
-    if isinstance(item, torch.Tensor):
-        with torch._C.DisableTorchFunction():
-            return tensor_type(item)
-    if isinstance(item, list) and item and all(type(each) is str for each in item):
-        return STRINGS
-    return SCALARS.get(type(item), ANY)
-
-
-def _list_of(output: Any, found: list[Any]) -> Type:
-    """The type of the list of a loop's results: the containers of each stand in the loop's body, so they are alike."""
-    return (list_type(found) if isinstance(output, dict | tuple) else None) or ANY
 
 
 def collected(recorder: Recorder, items: Any) -> Any:

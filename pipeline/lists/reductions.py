@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...ops.graph.types import SCALARS, STRINGS
 from ..proxies.lists import TracedList
 from ..recording.recorder import Recorder
 from .carried import Carried
@@ -48,8 +49,28 @@ def _begun(recorder: Recorder, items: TracedList, *initial: Any) -> tuple[Any, T
 
 def with_default(recorder: Recorder, items: TracedList, default: Any) -> Any:
     """The list, or one that holds the default where the list is empty."""
+    if isinstance(default, getattr(items.objects, "kind", ())):
+        default = items.objects.plain(default)
     kinds = {type(item) for item in items.concrete}
+    if default is None and items.objects is None:
+        return _with_none(recorder, items)
     if kinds and kinds != {type(recorder.concrete(default))}:
         recorder.refuse("the default is of another kind than the items of a list", "Give one of the same kind.")
     more = recorder.scalar("cat_strings", items, [default])
+    found = recorder.scalar("getitem", more, slice(0, recorder.scalar("max", items.length(), 1)))
+    found.objects = items.objects
+    return found
+
+
+def _with_none(recorder: Recorder, items: TracedList) -> Any:
+    """The list, or one that holds None where the list is empty: its items are numbers or texts."""
+    sample = items.with_none if items.with_none is not None else next(iter(items.concrete), None)
+    sample = "" if sample is None and items.value.type == STRINGS else sample
+    if type(sample) not in SCALARS:
+        recorder.refuse(
+            "None stands for an item of a list that shows no number and no text",
+            "Trace with an example that has an item, or give a default of the kind of the items.",
+        )
+    more = recorder.scalar("cat_strings", items, [None])
+    more.with_none = sample
     return recorder.scalar("getitem", more, slice(0, recorder.scalar("max", items.length(), 1)))

@@ -7,15 +7,20 @@ recorded on both sides; it gives the same there, since a body that branches writ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+import torch
 
 from ...ops.graph.graph import Graph, Guard, Node, Operator, SourceLine, Value
 from ...ops.graph.traverse import leaves, map_leaves, subgraphs, walk
 from ...ops.graph.types import ANY, SCALARS, STRINGS, ListType, TensorType, Type
 from ...ops.graph.verify import verify
+from ..proxies.lists import NESTED, TracedList
+from ..proxies.make import TracedOptional
 from ..proxies.tracer import Refuser
+from ..proxies.trees import list_type, tensor_type
 from ..recheck.prune import prune
 
 EMPTY = "the example of a list is empty"
@@ -51,6 +56,7 @@ class Way:
         taken: the sides that it took.
         filled: how many items the list of an appending loop has after it.
         kept: whether it gave a result; one that gave none leaves its item out.
+        item: that of the graph; shown: what the function got for it.
         result: what the function gave; output: the same in the form of the IR.
     """
 
@@ -60,6 +66,8 @@ class Way:
     nodes: list[Node] = field(default_factory=list)
     filled: int = 0
     kept: bool = True
+    item: Any = None
+    shown: Any = None
     result: Any = None
     output: Any = None
 
@@ -88,12 +96,34 @@ class Tree:
         line: of the loop.
         inputs: the values over which every graph is closed.
         closed: makes the closed graph of some nodes and their output.
+
+    Attributes:
+        with_none: the ids of values that may be None -> their type otherwise.
+        in_lists: whether lists among the results have such items.
     """
 
     def __init__(
         self, recorder: Refuser, line: SourceLine | None, inputs: Sequence[Value], closed: Callable[..., Graph]
     ) -> None:
         self.recorder, self.line, self.inputs, self.closed = recorder, line, tuple(inputs), closed
+        self.with_none: dict[int, Type] = {}
+        self.in_lists = False
+
+    def meet(self, values: Iterable[Any], examples: Mapping[int, Any]) -> None:
+        """Takes note of the values among some results that may be None, by the stand-ins of all values."""
+        found = {id(leaf): examples.get(id(leaf)) for leaf in values if isinstance(leaf, Value)}
+        lists = [each for each in found.values() if type(each) is TracedList]
+        self.in_lists = any(each.with_none is not None for each in lists)
+        self.with_none |= {
+            key: SCALARS[type(each.sample)] for key, each in found.items() if type(each) is TracedOptional
+        }
+
+    def sample(self, output: Any) -> Any:
+        """What the results are by an example where some may be None; None where none may be."""
+        if isinstance(output, Value) and not self.in_lists:
+            kind = self.with_none.get(id(output))
+            return None if kind is None else next(each() for each, scalar in SCALARS.items() if scalar == kind)
+        return NESTED if self.in_lists or any(id(leaf) in self.with_none for leaf in leaves(output)) else None
 
     def graph(self, parts: Parts) -> Graph:
         """The closed graph of some parts."""
@@ -146,8 +176,18 @@ class Tree:
             same = not isinstance(a, Value) and not isinstance(b, Value) and type(a) is type(b) and a == b
             if not same:
                 places.append(place)
-            joined.append(a if same else Value(self._type(a, b)))
+            joined.append(a if same else self._value(a, b))
         return places, joined
+
+    def _value(self, one: Any, other: Any) -> Value:
+        """A value for two that two sides give."""
+        kinds = {self.with_none.get(id(each), _type(each)) for each in (one, other) if each is not None}
+        optional = None in (one, other) or any(id(each) in self.with_none for each in (one, other))
+        if not optional or len(kinds) != 1 or not kinds <= set(SCALARS.values()):
+            return Value(self._type(one, other))
+        found = Value(ANY)
+        self.with_none[id(found)] = next(kind for kind in kinds if kind is not None)
+        return found
 
     def _type(self, one: Any, other: Any) -> Type:
         a, b = _type(one), _type(other)
@@ -162,6 +202,27 @@ class Tree:
 
     def _refuse(self, what: str) -> None:
         self.recorder.refuse(f"a loop over a list of any length {what}", "Give the same kind of value on each.")
+
+
+def from_outside(used: Iterable[Any], inner: Iterable[Any]) -> list[Value]:
+    """The values among some leaves that are none of a round."""
+    own = set(map(id, inner))
+    return list({id(leaf): leaf for leaf in used if isinstance(leaf, Value) and id(leaf) not in own}.values())
+
+
+def type_of_item(item: Any) -> Type:
+    """The type of an item of a list."""
+    if isinstance(item, torch.Tensor):
+        with torch._C.DisableTorchFunction():
+            return tensor_type(item)
+    if isinstance(item, list) and item and all(type(each) is str for each in item):
+        return STRINGS
+    return SCALARS.get(type(item), ANY)
+
+
+def list_of_results(output: Any, found: list[Any]) -> Type:
+    """The type of the list of a loop's results: the containers of each stand in the loop's body, so they are alike."""
+    return (list_type(found) if isinstance(output, dict | tuple) else None) or ANY
 
 
 _LISTS = {ANY, STRINGS}

@@ -27,6 +27,7 @@ from ..proxies.base import is_traced
 from ..proxies.byte_strings import TracedBytes
 from ..proxies.dicts import TracedDict
 from ..proxies.lists import TracedList
+from ..proxies.make import TracedOptional
 from ..proxies.scalars import TracedNumber
 from ..proxies.sets import TracedSet
 from ..proxies.strings import TracedStr
@@ -107,6 +108,9 @@ def _type(*args: Any, **kwargs: Any) -> Any:
 def _isinstance(thing: Any, kinds: Any, /) -> bool:
     """Stands for `isinstance`: a signature does not hold whether a tensor is of a subclass of `torch.Tensor`."""
     found, recorder = isinstance(thing, kinds), _active()
+    if recorder is not None and type(thing) is TracedOptional:
+        other = isinstance(thing.sample, kinds)
+        return other if other == isinstance(None, kinds) else recorder.scalar("ne" if other else "eq", thing, None)
     if not found and recorder is not None and isinstance(thing, torch.Tensor) and id(thing) in recorder.given:
         flat = kinds if isinstance(kinds, tuple) else (kinds,)
         if any(isinstance(kind, type) and issubclass(kind, torch.Tensor) for kind in flat):

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...ops.graph.graph import Value
 from .base import Traced, is_traced
-from .lists import CHANGE, Growing, PlaceIn
+from .lists import CHANGE, Growing, PlaceOfEntry
 from .tracer import Tracer
 
 
@@ -44,7 +44,7 @@ class TracedDict(Growing, Traced):
     def _asked(self, key: Any) -> TracedDict:
         """The same dict, with an entry for a key that no round of the example has given it yet."""
         entries, asked = list(self.concrete.values()), self.tracer.concrete(key)
-        if not entries and isinstance(self.place, PlaceIn):  # a way that no item takes may ask an empty entry
+        if not entries and isinstance(self.place, PlaceOfEntry):  # a way that no item takes may ask an empty entry
             entries = self.place.owner.samples
         if asked in self.concrete or not entries:
             return self
@@ -53,7 +53,7 @@ class TracedDict(Growing, Traced):
     def _entry(self, key: Any, found: Any) -> Any:
         """What is found under a key; a container knows where it belongs."""
         if isinstance(found, Growing):
-            found.loop, found.place = self.loop, PlaceIn(self, key)
+            found.loop, found.place = self.loop, PlaceOfEntry(self, key)
         return found
 
     def like(self, value: Value, concrete: dict[Any, Any]) -> TracedDict:
@@ -131,11 +131,10 @@ class TracedDict(Growing, Traced):
     def _refuse_comparison(self) -> Any:
         return self.tracer.refuse("a dict with keys of run time is compared with another kind", "Compare with a dict.")
 
-    def put_entry(self, key: Any, entry: Any) -> None:
-        """Puts what an entry has become under its key."""
+    def meet(self, entry: Any) -> None:
+        """Keeps what a dict in it holds."""
         if isinstance(entry, TracedDict):
             self.samples += list(entry.concrete.values())[:1]
-        self[key] = entry
 
     def __setitem__(self, key: Any, item: Any) -> None:
         tracer = self.tracer

@@ -6,20 +6,24 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 from types import FrameType
-from typing import Any, Protocol
+from typing import Any
 
 from ...ops.graph.errors import RecordError
 from ...ops.graph.graph import Guard, Node, Value
 from ...ops.runtime.user_code import is_users, running_instruction, user_line
 from ...ops.tracing_hook import current
-from .base import Traced
+from .base import Traced, is_traced
 from .tracer import Tracer
 
 _SORT = "Write items = sorted(items, key=…), which makes a new list."
+ENTRY = "Write counts = [*counts[:-1], counts[-1] + 1] for counts[-1] += 1."
 CHANGE = "Build a new one: [*items, item] or a list comprehension."
 
-GROWING = ("append", "extend", "insert", "sort", "reverse")
+GROWING = ("append", "extend", "insert", "sort", "reverse", "pop")
 """The methods that change a list of one name."""
+
+NESTED: Any = object()
+WITH_NONE = "a list whose items may be None is asked for more than its length"
 
 _ASKING = frozenset(("__bool__", "__torch_function__", "dispatch", "_branched", "decided"))
 """The functions between a branch in the user's code and the question which side it takes."""
@@ -92,14 +96,27 @@ class Rounds:
         return value
 
 
-class EntryPlace(Protocol):
-    """Where a container is an entry of another one, which becomes another value with it."""
+class PlaceOfEntry:
+    """Where a container is an entry of a dict, or an item of a list, that the code changes.
+
+    Args:
+        owner: the dict or the list.
+        key: under which the entry is.
+    """
+
+    def __init__(self, owner: Any, key: Any) -> None:
+        self.owner, self.key, self.seen = owner, key, owner.value
 
     def check(self) -> None:
-        """Refuses a change of the entry after one of what it is in."""
+        """Refuses a change of the entry after one of its owner."""
+        if self.owner.value is not self.seen:
+            self.owner.tracer.refuse("an entry of a container is changed after the container", CHANGE)
 
     def put(self, entry: Any) -> None:
         """Puts what the entry has become there."""
+        self.owner.meet(entry)
+        self.owner[self.key] = entry
+        self.seen = self.owner.value
 
 
 class Growing:
@@ -115,7 +132,7 @@ class Growing:
     tracer: Tracer
     loop: Any = None
     handed_on = False
-    place: EntryPlace | None = None
+    place: PlaceOfEntry | None = None
 
     def grow(self) -> Any:
         """The container itself, which the code that runs now may change."""
@@ -123,6 +140,9 @@ class Growing:
         if not self.handed_on:
             self.loop = loops[-1] if loops else False
         return self
+
+    def meet(self, entry: Any) -> None:
+        """Takes note of what an entry has become."""
 
     def _allow_change(self, what: str) -> None:
         """Refuses a change by other code than that which may make one."""
@@ -142,14 +162,18 @@ class TracedList(Growing, Traced):
         given: whether its items are those of an argument: where the function asks for one of them by its place, and it
             is a tensor, the argument is a list of fixed length, each of whose tensors has sizes of its own.
         constants: the items, where they are constants that a loop goes through; else None.
-        own_rows: whether its items are lists that nothing else holds, and that a loop may change.
+        objects: makes the object that the code gets of an item, where it goes through objects; else None.
+        with_none: an example of its items where some may be None, NESTED where parts of them may be; else None.
+        shared: whether containers among its items have other names, too, so that no loop changes them.
         view: whether it stands for a range, or the keys, values or items of a dict, which equal no list.
     """
 
     sized_by: Any = None
     given: bool = False
     constants: list[Any] | None = None
-    own_rows: bool = False
+    objects: Any = None
+    with_none: Any = None
+    shared: bool = False
     view: bool = False
 
     def __init__(self, tracer: Tracer, value: Value, concrete: list[Any], varies: bool) -> None:
@@ -165,12 +189,13 @@ class TracedList(Growing, Traced):
             return self
         found = TracedList(tracer, tracer.arguments(self), self.concrete, self.varies)
         found.sized_by, found.given, found.constants = self.sized_by, self.given, self.constants
+        found.objects, found.with_none = self.objects, self.with_none
         return found
 
     def like(self, value: Value, concrete: list[Any]) -> TracedList:
         """A list of the same kind for another value."""
         found = TracedList(self.tracer, value, concrete, True)
-        found.own_rows = self.own_rows
+        found.shared = self.shared
         return found
 
     def length(self) -> Any:
@@ -204,9 +229,9 @@ class TracedList(Growing, Traced):
 
     def __getitem__(self, index: Any) -> Any:
         found = self.tracer.scalar("getitem", self, index)
-        if self.own_rows and self.loop is not None and isinstance(found, TracedList) and type(index) is not slice:
-            found.loop, found.place = self.loop, PlaceIn(self, index)
-        return found
+        if self.loop is not None and not self.shared and isinstance(found, Growing) and not isinstance(index, slice):
+            found.loop, found.place = self.loop, PlaceOfEntry(self, index)
+        return found if self.objects is None or isinstance(index, slice) else self.objects(found)
 
     def __contains__(self, item: Any) -> bool:
         return bool(self.tracer.pin(self.tracer.scalar("contains", self, item), "it was searched"))
@@ -216,10 +241,6 @@ class TracedList(Growing, Traced):
 
     def __radd__(self, other: Any) -> Any:
         return self.tracer.scalar("cat_strings", other, self)
-
-    def put_entry(self, key: Any, entry: Any) -> None:
-        """Puts what an entry has become at its place."""
-        self[key] = entry
 
     def __iadd__(self, other: Any) -> Any:
         if self.handed_on:
@@ -250,10 +271,12 @@ class TracedList(Growing, Traced):
         fix = _SORT if name == "sort" else CHANGE
         return self.tracer.refuse(f"list.{name} on a list of any length cannot be recorded", fix)
 
-    def _changed(self, name: str, *args: Any, **options: Any) -> None:
+    def _changed(self, name: str, *args: Any, **options: Any) -> Any:
         """Stands for a method that changes the list."""
         tracer = self.tracer
         self._allow_change("list")
+        if name == "pop":
+            return self._popped(*args)
         if options or (name == "insert" and args[:1] != (0,)) or (name in ("sort", "reverse") and args):
             fix = _SORT if name == "sort" else CHANGE
             tracer.refuse(f"list.{name} with such arguments cannot be recorded on a list of any length", fix)
@@ -270,7 +293,26 @@ class TracedList(Growing, Traced):
                 new = tracer.scalar("sorted", old, False)
             case _:
                 new = tracer.scalar("reversed", old)
-        self.become(new)
+        return self.become(new)
+
+    def _popped(self, index: Any = -1) -> Any:
+        """Takes an item out."""
+        before, item, after = self._parted(index)
+        self.become(self.tracer.scalar("cat_strings", before, after))
+        return item
+
+    def _parted(self, index: Any) -> tuple[TracedList, Any, TracedList]:
+        """What stands before an item, the item, and what stands behind it; every run checks that there is one."""
+        tracer, length = self.tracer, self.length()
+        place = index if is_traced(index) or index >= 0 else tracer.scalar("add", length, index)
+        for held in (tracer.scalar("ge", place, 0), tracer.scalar("lt", place, length)):
+            if is_traced(held):
+                held.tracer.nodes.append(
+                    Node(Guard(True, "a list lacks an item"), (held.value,), {}, None, user_line())
+                )
+        old = TracedList(tracer, self.value, self.concrete, self.varies)
+        before, after = old[slice(0, place)], old[slice(tracer.scalar("add", place, 1), None)]
+        return before, old[index], after
 
     def become(self, new: TracedList) -> None:
         """Makes the list another one, in code that may change it."""
@@ -280,36 +322,13 @@ class TracedList(Growing, Traced):
             self.place.put(TracedList(self.tracer, new.value, new.concrete, new.varies))
 
     def __setitem__(self, index: Any, item: Any) -> None:
-        if self.loop is None or type(index) is slice:
-            self.tracer.refuse("a list of any length cannot be changed", CHANGE)
+        if self.loop is None or isinstance(index, slice):
+            self.tracer.refuse("a list of any length cannot be changed", ENTRY)
         self._allow_change("list")
-        self.become(
-            self.tracer.scalar("with_entry", TracedList(self.tracer, self.value, self.concrete, True), index, item)
-        )
+        old = TracedList(self.tracer, self.value, self.concrete, self.varies)
+        self.become(self.tracer.scalar("with_entry", old, index, item))
 
     __hash__ = None  # type: ignore[assignment]  # as for list
-
-
-class PlaceIn:
-    """Where a container is an entry of a dict with keys of run time, or of a list that a loop changes.
-
-    Args:
-        owner: the dict or the list.
-        key: under which the entry is.
-    """
-
-    def __init__(self, owner: Any, key: Any) -> None:
-        self.owner, self.key, self.seen = owner, key, owner.value
-
-    def check(self) -> None:
-        """Refuses a change of the entry after one of its owner."""
-        if self.owner.value is not self.seen:
-            self.owner.tracer.refuse("an entry of a container is changed after the container", CHANGE)
-
-    def put(self, entry: Any) -> None:
-        """Puts what the entry has become into its owner."""
-        self.owner.put_entry(self.key, entry)
-        self.seen = self.owner.value
 
 
 Sequence.register(TracedList)  # which `match` asks for where a case is a list: nothing shows it another class

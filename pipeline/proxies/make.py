@@ -1,14 +1,18 @@
-"""Which stand-in a value gets while a function is recorded."""
+"""Which stand-in a value gets while a function is recorded; that of a value that may be None."""
 
 from __future__ import annotations
 
+import operator
 import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from ...ops.graph.graph import Value
+from ...ops.graph.graph import Guard, Node, Value
+from ...ops.runtime.user_code import user_line
 from .arrays import TracedArray
+from .base import Traced, is_traced
 from .dicts import TracedDict
 from .lists import TracedList
 from .scalars import TracedBool, TracedComplex, TracedFloat, TracedInt
@@ -42,3 +46,79 @@ def traced_argument(tracer: Tracer, value: Value, concrete: Any) -> Any:
     if type(found) is TracedList:
         found.given = True
     return found
+
+
+class TracedOptional(Traced):
+    """A number or a text that is decided at run time, or None, as data decides.
+
+    It answers for both what Python asks of both. Where the code asks it for more, as for a sum or a method, it is not
+    None: every run checks that, as Python does.
+
+    Attributes:
+        sample: what it may be besides None, by an example.
+    """
+
+    def __init__(self, tracer: Tracer, value: Value, concrete: Any, varies: bool, sample: Any) -> None:
+        self._bind(tracer, value, concrete, varies)
+        self.sample = sample
+
+    def known(self) -> Any:
+        """The number or the text, where it is known that it is not None."""
+        return self.tracer.scalar("getitem", [self], 0)
+
+    def given(self) -> Any:
+        """The number or the text; every run checks that it is not None."""
+        missing = self.tracer.scalar("eq", self, None)
+        guard = Guard(False, "a value is None, and the function asks it for what None has not")
+        missing.tracer.nodes.append(Node(guard, (missing.value,), {}, None, user_line()))
+        return self.known()
+
+    def _pin(self, reason: str) -> Any:
+        fix = "Choose what stands for None before: label or 'none', or -1.0 if number is None else number."
+        return self.tracer.refuse(f"a value that may be None cannot leave the graph: {reason}", fix)
+
+    def __eq__(self, other: object) -> Any:
+        return self.tracer.scalar("eq", self, other)
+
+    def __ne__(self, other: object) -> Any:
+        return self.tracer.scalar("ne", self, other)
+
+    def __bool__(self) -> bool:
+        return bool(self.tracer.scalar("bool", self))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.given(), name)
+
+    __hash__ = Traced.__hash__
+
+
+def _of_given(name: str) -> Any:
+    return lambda self, *args: getattr(self.given(), name)(*args)
+
+
+def _of_two(function: Callable[[Any, Any], Any], reflected: bool = False) -> Any:
+    return lambda self, other: function(other, self.given()) if reflected else function(self.given(), other)
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
+    setattr(TracedOptional, f"__{_name}__", _of_two(getattr(operator, _name)))
+    setattr(TracedOptional, f"__r{_name}__", _of_two(getattr(operator, _name), reflected=True))
+for _name in ("lt", "le", "gt", "ge", "neg", "abs", "round", "getitem", "iter", "contains"):
+    setattr(TracedOptional, f"__{_name}__", _of_given(f"__{_name}__"))
+
+
+def sample_of(entries: Sequence[Any]) -> Any:
+    """What stands for a table's entries where some may be None and the others are numbers or texts of one type.
+
+    Returns:
+        An entry that is not None; None where the table has other entries, or none of them may be None.
+    """
+    found = [
+        each.sample if type(each) is TracedOptional else each.concrete if is_traced(each) else each for each in entries
+    ]
+    given = [each for each in found if each is not None]
+    optional = len(given) < len(found) or any(type(each) is TracedOptional for each in entries)
+    alike = len(set(map(type, given))) == 1 and type(given[0]) in (str, int, float, bool)
+    return given[0] if optional and alike else None

@@ -82,6 +82,11 @@ def refuse_foreign(tree: Any) -> None:
 
 def _refuse_class(tree: Any) -> None:
     kind = type(tree)
+    if is_traced(tree) and not getattr(vars(tree).get("objects"), "is_record", True):
+        raise RecordError(
+            "the function returns objects that are no records",
+            fix="Return what is asked of them: [item.name for item in items].",
+        )
     if isinstance(tree, slice):
         raise RecordError("the function returns a slice, which an archive cannot hold", fix="Return its ends.")
     if is_traced(tree) or kind in (tuple, list, torch.Size) or is_record(tree) or is_ordered(tree):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,8 @@ from ...ops.graph.verify import verify
 from ...ops.runtime.user_code import user_line
 from ...ops.tracing_hook import current
 from ..proxies.base import is_traced
+from ..proxies.lists import TracedList
+from ..proxies.make import TracedOptional, sample_of
 from ..proxies.trees import concrete, tensor_type
 from ..recheck.prune import prune
 from .recorder import Recorder
@@ -115,6 +117,7 @@ class BranchRecording:
     Attributes:
         kinds: what each result is, as text.
         spec: torch's description of the containers of the results.
+        results: what the function returned, without its containers.
     """
 
     inputs: list[Value]
@@ -123,6 +126,18 @@ class BranchRecording:
     kinds: list[str]
     spec: Any
     lifted: dict[int, tuple[Any, Value]]
+    results: Sequence[Any] = ()
+
+    def samples_beside(self, other: BranchRecording) -> list[Any] | None:
+        """For each result that may be None, since one of two branches gives that, what it is otherwise, by an example.
+
+        None where the two give different kinds.
+        """
+        if len(self.kinds) != len(other.kinds):
+            return None
+        found = [sample_of(pair) for pair in zip(self.results, other.results, strict=True)]
+        kinds = zip(self.kinds, other.kinds, found, strict=True)
+        return found if all(one == two or sample is not None for one, two, sample in kinds) else None
 
     def graph(self, outer: dict[int, Any]) -> Graph:
         """The closed graph: its inputs are the operands, then every outer value that a branch uses."""
@@ -142,7 +157,7 @@ class BranchRecording:
 
 
 def of_lists(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function whose lists of numbers and texts are of any length, as those are that a comprehension makes."""
+    """A function whose lists of numbers, texts and records are of any length, as those that a comprehension makes."""
 
     def listed(result: Any) -> Any:
         if type(result) is dict:
@@ -150,16 +165,32 @@ def of_lists(function: Callable[..., Any]) -> Callable[..., Any]:
         if type(result) is tuple:
             return tuple(map(listed, result))
         recorder = current()
-        plain = type(result) is list and all(type(concrete(item)) in SCALARS for item in result)
+        plain = type(result) is list and all(map(_is_item, result))
         return recorder.scalar("list", result) if plain and isinstance(recorder, Recorder) else result
 
     return lambda *args: listed(function(*args))
+
+
+def _is_item(item: Any) -> bool:
+    """Whether a list of any length may hold a thing: a number, a text, or a record of such."""
+    if not is_traced(item) and isinstance(item, tuple | dict):
+        return all(map(_is_item, item.values() if isinstance(item, dict) else item))
+    return type(concrete(item)) in SCALARS
+
+
+def may_be_none(leaf: Any) -> bool:
+    """Whether a result, or an item of it, may be None as data decides."""
+    return type(leaf) is TracedOptional or (type(leaf) is TracedList and leaf.with_none is not None)
 
 
 def kind_of_result(leaf: Any) -> str:
     """What both branches have to give alike, and a loop has to keep, as text."""
     if isinstance(leaf, torch.Tensor):
         return f"{str(leaf.dtype).removeprefix('torch.')} of rank {leaf.dim()}"
+    if type(leaf) is TracedOptional:
+        return f"{type(leaf.sample).__name__} or None"
+    if may_be_none(leaf):
+        return "list whose items may be None"
     return type(leaf).__name__
 
 

@@ -25,16 +25,16 @@ from ...ops.runtime.user_code import user_line
 from ...ops.tracing_hook import current, recording
 from ..proxies.base import is_traced
 from ..proxies.lists import TracedList
-from ..proxies.make import traced
+from ..proxies.make import TracedOptional, traced
 from ..proxies.trees import concrete, tensor_type
 from ..recheck.diff import difference
 from ..recheck.reach.objects import Objects
 from ..recheck.vary import clones
 from ..rules.gradients import follow_grad_mode
-from .branch import Branch, BranchRecording, kind_of_result, of_lists, type_of_result
+from .branch import Branch, BranchRecording, kind_of_result, may_be_none, of_lists, type_of_result
 from .effects import Watch
 from .recorder import Recorder
-from .results import wrapped_result, wrapped_scalar
+from .results import optional, wrapped_result, wrapped_scalar
 
 
 def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *args: Any) -> Any:
@@ -159,7 +159,8 @@ class _Control:
         if first.spec != second.spec:  # lists may be of other lengths
             functions = (of_lists(true_fn), of_lists(false_fn))
             first, second = (self.record(function, leaves, spec, carried=False) for function in functions)
-        if first.spec != second.spec or first.kinds != second.kinds:
+        samples = first.samples_beside(second)
+        if first.spec != second.spec or samples is None:
             raise self.error("the branches return different structures or dtypes", got=str(second), expected=str(first))
         outer = {key: thing for branch in (first, second) for key, (thing, _) in branch.lifted.items()}
         graphs = [branch.graph(outer) for branch in (first, second)]
@@ -169,7 +170,11 @@ class _Control:
             result = Plan(taken).run(concrete(operands))
         arguments = self.recorder.arguments
         types = [a if a == b else ANY for a, b in zip(first.types(), second.types(), strict=True)]
-        return self.add((arguments(pred), *graphs, arguments(operands)), result, first.spec, types)
+        found = self.add((arguments(pred), *graphs, arguments(operands)), result, first.spec, types, samples)
+        for leaf, given in zip(pytree.tree_leaves(found), first.results, strict=True):
+            if type(leaf) is TracedList and may_be_none(given):
+                leaf.with_none = given.with_none
+        return found
 
     def repeat(self, cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried: tuple[Any, ...]) -> Any:
         """Records condition and body, and runs the loop from the example's values."""
@@ -235,9 +240,9 @@ class _Control:
         follow_grad_mode(branch)
         self.recorder.asked |= branch.asked
         with torch._C.DisableTorchFunction():
-            kinds = [kind_of_result(concrete(leaf)) for leaf in results]
+            kinds = [kind_of_result(leaf if may_be_none(leaf) else concrete(leaf)) for leaf in results]
         inputs = [value for value, _ in pairs if value is not None]
-        return BranchRecording(inputs, branch.nodes, output, kinds, found, branch.lifted)
+        return BranchRecording(inputs, branch.nodes, output, kinds, found, branch.lifted, results)
 
     def refuse_changes(self, objects: Objects) -> None:
         """Refuses a branch that changes a Python object: a trace runs both branches, Python runs one."""
@@ -258,12 +263,25 @@ class _Control:
             return value, copy
         if not carried and not is_traced(leaf):
             return None, leaf
-        if type(copy) not in SCALARS and not isinstance(copy, list):
+        if type(leaf) is TracedOptional and not carried:
+            value = Value(ANY)
+            return value, TracedOptional(branch, value, copy, leaf.varies, leaf.sample)
+        if (type(copy) not in SCALARS or type(leaf) is TracedOptional) and not isinstance(copy, list):
             raise self.error("a loop cannot carry a value of this type", got=type(copy).__name__)
         value = Value(type_of_result(copy))
-        return value, traced(branch, value, copy, varies=carried or leaf.varies)
+        handed = traced(branch, value, copy, varies=carried or leaf.varies)
+        if type(handed) is TracedList and type(leaf) is TracedList:
+            handed.objects, handed.with_none = leaf.objects, leaf.with_none
+        return value, handed
 
-    def add(self, args: tuple[Any, ...], result: Any, spec: Any, types: Sequence[Type] | None = None) -> Any:
+    def add(
+        self,
+        args: tuple[Any, ...],
+        result: Any,
+        spec: Any,
+        types: Sequence[Type] | None = None,
+        samples: Sequence[Any] = (),
+    ) -> Any:
         """Adds the node; returns the result as the function gets it.
 
         Args:
@@ -271,6 +289,7 @@ class _Control:
             result: on the example.
             spec: the containers of the result.
             types: of the lists of any length in it; None where there are none.
+            samples: for each result that may be None what it is otherwise, by an example; else None.
         """
         node = Node(Operator(self.name), args, {}, None, self.line, True)
         follow_grad_mode(self.recorder)
@@ -279,10 +298,12 @@ class _Control:
             found = self.separated(result)
             kinds = types or [ANY] * len(found)
             pairs = [
-                wrapped_scalar(self.recorder, kind, leaf, True)
+                optional(self.recorder, leaf, True, sample)
+                if sample is not None
+                else wrapped_scalar(self.recorder, kind, leaf, True)
                 if type(leaf) is list and types
                 else wrapped_result(self.recorder, leaf, True)
-                for leaf, kind in zip(found, kinds, strict=True)
+                for leaf, kind, sample in zip(found, kinds, samples or [None] * len(found), strict=True)
             ]
         node.output, wrapped = tuple(output for output, _ in pairs), [leaf for _, leaf in pairs]
         for leaf in wrapped:

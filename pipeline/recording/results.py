@@ -13,8 +13,8 @@ from ...ops.runtime.primitives.named_tuples import is_record
 from ...ops.runtime.primitives.numpy import DTYPES
 from ...ops.runtime.user_code import user_line
 from ..proxies.base import is_traced
-from ..proxies.lists import TracedList
-from ..proxies.make import traced
+from ..proxies.lists import NESTED, WITH_NONE, TracedList
+from ..proxies.make import TracedOptional, sample_of, traced
 from ..proxies.tracer import Tracer
 from ..proxies.trees import list_type, plain_leaf, same_container
 from ..rules.gradients import follow_grad_mode
@@ -132,9 +132,14 @@ def record_scalar(recorder: Tracer, name: str, args: tuple[Any, ...], found: Any
     given = name in _SAME_ITEMS and type(args[0]) is TracedList and args[0].given
     if given and isinstance(found, torch.Tensor):
         _refuse_result(recorder, name, found)
-    output, stand_in = _wrapped(recorder, name, found, varies, list_of(name, args))
+    if (sample := _sample(recorder, name, args)) is not None and not isinstance(found, list):
+        output, stand_in = optional(recorder, found, varies, sample)
+    else:
+        found = args[0][0].sample if found is None and _is_known(name, args) else found
+        output, stand_in = _wrapped(recorder, name, found, varies, list_of(name, args))
     if type(stand_in) is TracedList:
-        stand_in.given = given
+        stand_in.given, stand_in.objects, stand_in.with_none = given, _objects(name, args), sample
+        stand_in.value.type = stand_in.value.type if sample is None else ANY
     follow_grad_mode(recorder)
     recorder.nodes.append(Node(Operator(f"py.{name}"), arguments, {}, output, user_line(), varies or bool(arrays)))
     return stand_in
@@ -145,6 +150,72 @@ def _given(arg: Any) -> list[Any]:
     if is_traced(arg) or not isinstance(arg, tuple | list | dict):
         return [arg]
     return [leaf for item in (arg.values() if isinstance(arg, dict) else arg) for leaf in _given(item)]
+
+
+def optional(recorder: Tracer, found: Any, varies: bool, sample: Any) -> tuple[Value, Any]:
+    """The value and the stand-in of what may be None."""
+    value = Value(ANY)
+    if varies:
+        recorder.values.varying.add(id(value))
+    return value, TracedOptional(recorder, value, found, varies, sample)
+
+
+def _is_known(name: str, args: tuple[Any, ...]) -> bool:
+    return name == "getitem" and type(args[0]) is list and [type(each) for each in args[0]] == [TracedOptional]
+
+
+_FOR_NONE = ("eq", "ne", "bool", "format", "json_dumps", "contains", "list", "cat_strings")
+"""What takes a value that may be None."""
+_FOR_LISTS = ("len", "eq", "ne", "bool", "format", "json_dumps")
+"""What may be asked of a list whatever is in it."""
+
+
+def _sample(recorder: Tracer, name: str, args: tuple[Any, ...]) -> Any:
+    """What a result that may be None is otherwise, by an example; None where it is never None."""
+    if name == "lookup":
+        table = args[0] if isinstance(args[0], list | tuple | dict) and not is_traced(args[0]) else []
+        return sample_of([*(table.values() if isinstance(table, dict) else table), *args[2:3]])
+    if name == "getitem" and type(args[0]) is list:
+        return None if _is_known(name, args) else sample_of(args[0])
+    takes = name in _FOR_NONE or (name == "mod" and type(args[0]) is str)  # "%s" % label
+    if not takes and any(type(leaf) is TracedOptional for arg in args for leaf in _given(arg)):
+        recorder.refuse(
+            "a value that may be None is given to what takes no None",
+            "Choose what stands for None before: label or 'none', or tracepack.cond(x is None, lambda: 0, lambda: x).",
+        )
+    lists = [each for each in args if type(each) is TracedList and each.with_none is not None]
+    if not lists:
+        return _sample_of_lists(args) if name in ("list", "cat_strings") else None
+    alike = name in (*_SAME_ITEMS, "cat_strings") and name not in ("sorted", "sorted_by", "foremost")
+    if name not in _FOR_LISTS and (not alike or lists[0].with_none is NESTED):
+        recorder.refuse(WITH_NONE, "Choose what stands for None before: [label or 'none' for label in labels].")
+    return lists[0].with_none if alike else None
+
+
+def _sample_of_lists(args: tuple[Any, ...]) -> Any:
+    """As `_sample`, for the list that some lists make, where one has items that may be None."""
+    items = [item for each in args if type(each) is list for item in each]
+    if None in map(_plain_none, items) or any(type(item) is TracedOptional for item in items):
+        held = [item for each in args if type(each) is TracedList for item in each.concrete]
+        found = sample_of([*held, *items])
+        return NESTED if found is None else found
+    return NESTED if any(type(leaf) is TracedOptional for item in items for leaf in _given(item)) else None
+
+
+def _plain_none(item: Any) -> Any:
+    return item if item is None else ...
+
+
+def _objects(name: str, args: tuple[Any, ...]) -> Any:
+    """What makes the objects of the items of a list that an operator of Python makes of lists of objects."""
+    lists = args if name in ("zip", "zip_strict") else args[:1]
+    makers = [each.objects if type(each) is TracedList else None for each in lists]
+    if not any(makers) or name not in (*_SAME_ITEMS, *_TUPLES):
+        return None
+    if name in _SAME_ITEMS:
+        return makers[0]
+    makers = [None, *makers] if name == "enumerate" else makers
+    return lambda items: tuple(make(item) if make else item for make, item in zip(makers, items, strict=True))
 
 
 _SAME_ITEMS = ("sorted", "sorted_by", "foremost", "reversed", "list", "getitem")

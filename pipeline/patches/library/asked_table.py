@@ -9,6 +9,7 @@ import numpy as np
 from ...lists.plain_tables import columns, plain_table
 from ...proxies.base import is_traced
 from ...recording.recorder import Recorder
+from .plain_objects import ObjectForm, form_of
 
 
 class AskedTable:
@@ -25,9 +26,24 @@ class AskedTable:
             return recorder.scalar("getitem", plain, key)
         if type(plain) in (list, tuple) and any(map(is_traced, plain)):
             return recorder.scalar("getitem", list(plain), key)
+        if (form := self._form()) is not None:
+            return form(AskedTable(recorder, self._tuples(form))[key])
         if (parts := columns(plain)) is not None:
             return tuple(AskedTable(recorder, part)[key] for part in parts)
         return recorder.scalar("lookup", self._table(plain), key)
+
+    def _form(self, *more: Any) -> Any:
+        """The form of entries that are objects; None for any others."""
+        if type(self.plain) not in (dict, list, tuple):
+            return None
+        form = form_of([*(self.plain.values() if type(self.plain) is dict else self.plain), *more])
+        return form if isinstance(form, ObjectForm) else None
+
+    def _tuples(self, form: Any) -> Any:
+        """The table with tuples for objects."""
+        if type(self.plain) is dict:
+            return {key: tuple(form.plain(entry)) for key, entry in self.plain.items()}
+        return [tuple(form.plain(entry)) for entry in self.plain]
 
     def _table(self, plain: Any) -> Any:
         """The table for a look-up: one of constants, or a dict with entries of the recording."""
@@ -38,6 +54,8 @@ class AskedTable:
         """As for dict."""
         if default is None:
             return self[key] if self._has(key) else None
+        if (form := self._form(default)) is not None:
+            return form(AskedTable(self.recorder, self._tuples(form)).get(key, tuple(form.plain(default))))
         parts = columns(self.plain)
         if parts is not None and type(default) is tuple and len(default) == len(parts):
             return tuple(

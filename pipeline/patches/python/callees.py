@@ -37,6 +37,7 @@ from ..expressions import EXPRESSIONS, RegularExpressions
 from ..library.base64_calls import OF_BASE64
 from ..library.given_functions import keys_of, recorded
 from ..library.orders import OF_ORDERS
+from ..library.plain_objects import as_plain
 from ..library.replacements import OF_ITERABLES, accumulate, buffer_of, dumps, normalize, padded, power, reduce
 from ..library.tallies import counted, to_set
 from ..redirect import STAND_INS, deep_stand_in, own
@@ -168,8 +169,9 @@ def _sorted(items: Any, /, *, key: Any = None, reverse: Any = False) -> Any:
         items = collected(recorder, items)
         keys = items if key is None else keys_of(recorder, key, items)
         if type(items) is TracedList or holds_traced(items) or holds_traced(keys):
+            items, objects = as_plain(items)
             found = recorder.scalar(*("sorted", items) if key is None else ("sorted_by", items, keys), reverse)
-            found.sized_by = _lengths(recorder, [items])
+            found.sized_by, found.objects = _lengths(recorder, [items]), objects
             return found
     return sorted(items, key=key, reverse=reverse)
 
@@ -270,7 +272,9 @@ def _best(plain: Any) -> Callable[..., Any]:
             return beside(items, **kwargs)
         keys = keys_of(recorder, kwargs["key"], items)
         if type(items) is TracedList or holds_traced(keys):
-            return recorder.scalar("best_by", plain.__name__ == "max", items, keys)
+            items, objects = as_plain(items)
+            found = recorder.scalar("best_by", plain.__name__ == "max", items, keys)
+            return found if objects is None else objects(found)
         return plain(items, **kwargs)
 
     return best

@@ -30,7 +30,7 @@ from .loops.leaving import BACK, IF_FALSE, GoingOn, loops_left_early, names_for
 from .loops.new_lists import is_own_list
 from .loops.outlined import outlined
 from .methods import OWN_LIST, PIECES, RECEIVERS
-from .none_tests import NONE_TESTS, tests_call
+from .none_tests import NONE_TESTS, tests_none, with_plain_tests
 from .operations import (
     ADDED,
     ASSERTED,
@@ -68,7 +68,7 @@ def instrumented(code: CodeType) -> CodeType:
     constants = tuple(instrumented(each) if isinstance(each, CodeType) else each for each in code.co_consts)
     if any(a is not b for a, b in zip(constants, code.co_consts, strict=True)):
         code = code.replace(co_consts=constants)
-    code = staying(_uncaptured(code))
+    code = staying(_uncaptured(with_plain_tests(code)))
     plain = list(dis.get_instructions(code))
     filters = code.co_name == "<genexpr>" and any(each.opname in _JUMPS for each in plain)
     has_operation = any(_is_operation(each.opname, each.argval) for each in plain)
@@ -186,9 +186,9 @@ def _of(this: Any, index: int, instructions: Sequence[Any], rounds: Comprehensio
             return [*applied(OWN_LIST), this]
         case "LOAD_ATTR" | "LOAD_METHOD" if this.argval in _RECEIVERS:
             return [*applied(_RECEIVERS[this.argval]), this]
-        case "LOAD_CONST" if tests_call(instructions, index + 1):
+        case "LOAD_CONST" if tests_none(instructions, index + 1):
             return [assembler().create_instruction("NOP")]
-        case "IS_OP" if tests_call(instructions, index):
+        case "IS_OP" if tests_none(instructions, index):
             return applied(NONE_TESTS[this.arg])
         case "BINARY_OP" if this.arg in _MODULO:
             return [*replaced_pair(RECEIVERS["%"]), this]

@@ -25,6 +25,7 @@ from ...proxies.base import is_free_shape, is_traced
 from ...proxies.byte_strings import TracedBytes
 from ...proxies.dicts import TracedDict
 from ...proxies.lists import TracedList
+from ...proxies.make import TracedOptional
 from ...proxies.scalars import TracedNumber
 from ...proxies.sets import TracedCounter, TracedSet
 from ...proxies.strings import TracedStr
@@ -121,7 +122,7 @@ def _joined(parts: Any) -> Any:
 
 # -- truth ---------------------------------------------------------------------------------------------------------
 
-_OWN = (TracedStr, TracedList, TracedDict, TracedCounter)
+_OWN = (TracedStr, TracedList, TracedDict, TracedCounter, TracedOptional)
 
 
 def _contains(operands: Any) -> Any:

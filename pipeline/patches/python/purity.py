@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dis
 import enum
+import inspect
 import re
 import sys
 from collections import ChainMap, Counter, OrderedDict
@@ -58,15 +59,21 @@ def _safe_names() -> frozenset[str]:
     return frozenset({*TEXT_METHODS, *_METHODS, *of_tensors} - CHANGES - {"apply", "backward", "map", "put", "resize"})
 
 
-def is_pure(code: CodeType, known: Mapping[str, Any], seen: frozenset[int] = frozenset()) -> bool:
+def is_pure(
+    code: CodeType,
+    known: Mapping[str, Any],
+    seen: frozenset[int] = frozenset(),
+    shown: frozenset[type] = frozenset(),
+) -> bool:
     """Whether the code of a function does nothing but compute.
 
     Args:
         code: of the function.
         known: what the names in it mean that are no local variables.
         seen: the ids of functions that are looked at already.
+        shown: the classes of the objects that a loop goes through, which local variables name.
     """
-    return are_pure(list(dis.get_instructions(code)), known, seen, generator=code.co_name == "<genexpr>")
+    return are_pure(list(dis.get_instructions(code)), known, seen, generator=code.co_name == "<genexpr>", shown=shown)
 
 
 def are_pure(
@@ -75,6 +82,7 @@ def are_pure(
     seen: frozenset[int] = frozenset(),
     local: Mapping[str, Any] = _NONE,
     generator: bool = False,
+    shown: frozenset[type] = frozenset(),
 ) -> bool:
     """Whether some instructions do nothing but compute.
 
@@ -84,8 +92,9 @@ def are_pure(
         seen: the ids of functions that are looked at already.
         local: the local variables of a loop, which may change lists that were made for it.
         generator: whether they are those of a generator expression.
+        shown: the classes of the objects that a loop goes through, which local variables name.
     """
-    reader = _EffectReader(_own(instructions), known, local, seen, generator)
+    reader = _EffectReader(own_instructions(instructions), known, local, seen, generator, shown)
     return all(map(reader.is_pure, range(len(reader.code)))) and reader.calls >= 0
 
 
@@ -105,7 +114,9 @@ class _EffectReader:
         local: Mapping[str, Any],
         seen: frozenset[int],
         generator: bool,
+        shown: frozenset[type],
     ) -> None:
+        self.shown = shown
         self.code, self.known, self.local, self.seen, self.generator = code, known, local, seen, generator
         self.module: Any = None
         self.calls = 0
@@ -121,7 +132,7 @@ class _EffectReader:
         if name == "LOAD_CONST":
             return self._is_plain_constant(each.argval)
         if name in ("LOAD_ATTR", "LOAD_METHOD"):
-            return self._asks(before, each.argval)
+            return self._asks(before, each.argval) or self._asks_object(index, each.argval)
         if name == "PUSH_NULL":
             self.module = before
             return _is_callee(self.code, index, self.local)
@@ -134,9 +145,9 @@ class _EffectReader:
         return name.startswith(_KNOWN) and not yields
 
     def _reads(self, thing: Any) -> bool:
-        self.calls += callable(thing)
+        self.calls += callable(thing) and type(thing) not in self.shown
         self.module = thing if isinstance(thing, ModuleType) else None
-        return _is_plain(thing, self.seen)
+        return type(thing) in self.shown or _is_plain(thing, self.seen)
 
     def _is_plain_constant(self, thing: Any) -> bool:
         self.calls += isinstance(thing, CodeType) or callable(thing)
@@ -145,6 +156,24 @@ class _EffectReader:
         if isinstance(thing, Uncached):
             return _is_plain(thing.plain.__wrapped__, self.seen)
         return not callable(thing) or _name_of_stand_in(thing) in _BUILTINS | _of_math()
+
+    def _asks_object(self, index: int, name: str) -> bool:
+        """Whether to look up an attribute of an object that a loop goes through, and to call it, changes nothing."""
+        variable = self.code[index - 1]
+        if not self.shown or index == 0 or variable.opname != "LOAD_FAST":
+            return False
+        known = self.local.get(variable.argval)
+        return (known is None or type(known) in self.shown) and all(self._asks_class(kind, name) for kind in self.shown)
+
+    def _asks_class(self, kind: type, name: str) -> bool:
+        found = inspect.getattr_static(kind, name, None)
+        function = found.fget if isinstance(found, property) else found
+        if not isinstance(function, FunctionType):
+            return not hasattr(found, "__get__") or inspect.isdatadescriptor(found)
+        self.calls += function is found
+        known = ChainMap(function.__globals__, vars(sys.modules["builtins"]))
+        own = id(function) not in self.seen and not function.__closure__
+        return own and is_pure(function.__code__, known, self.seen | {id(function)}, self.shown)
 
     def _asks(self, module: Any, name: str) -> bool:
         """Whether to look up an attribute, of a module or of anything else, and to call it, changes nothing."""
@@ -156,7 +185,7 @@ class _EffectReader:
         return _is_of_package(found) and not (name.startswith(_CHANGING) and name not in ("dumps", "loads"))
 
 
-def _own(instructions: Iterable[dis.Instruction]) -> list[dis.Instruction]:
+def own_instructions(instructions: Iterable[dis.Instruction]) -> list[dis.Instruction]:
     """The instructions without those that hand operands over to us."""
     code = [each for each in instructions if each.opname not in ("CACHE", "EXTENDED_ARG", "NOP", "PRECALL", "RESUME")]
     found, index = [], 0

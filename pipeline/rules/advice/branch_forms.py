@@ -1,7 +1,7 @@
 """The branch of a line of the user, written with `tracepack.cond`, so that both sides of it are recorded.
 
 What is said at a trace shows the user's own names. It has to work as it is written, so nothing is said of a branch that
-is more than a choice between values: one that binds names in a row that hang on each other, loops, or returns None.
+is more than a choice between values: one that binds names in a row that hang on each other, or loops.
 """
 
 from __future__ import annotations
@@ -69,10 +69,19 @@ def _holds(node: ast.expr, number: int) -> bool:
 
 
 def _is_plain(node: ast.AST) -> bool:
-    """Whether an expression may stand in a lambda, and gives no None."""
+    """Whether an expression may stand in a lambda, and gives no None but by a choice of its own."""
     own = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom, ast.Starred)
-    sides = [side for each in ast.walk(node) if isinstance(each, ast.IfExp) for side in (each.body, each.orelse)]
+    inner = [each for each in ast.walk(node) if isinstance(each, ast.IfExp) and each not in list(_choices(node))]
+    sides = [side for each in inner for side in (each.body, each.orelse)]
     return not any(isinstance(each, own) for each in ast.walk(node)) and not any(map(_is_none, [node, *sides]))
+
+
+def _choices(node: ast.AST) -> Iterator[ast.IfExp]:
+    """A choice, and those that are a side of it."""
+    if isinstance(node, ast.IfExp):
+        yield node
+        for side in (node.body, node.orelse):
+            yield from _choices(side)
 
 
 def _is_none(node: ast.AST) -> bool:
@@ -220,10 +229,27 @@ def _cond(test: ast.expr, one: ast.expr, other: ast.expr) -> ast.expr:
     Raises:
         ValueError: it is one between constants of different types, which `tracepack.cond` refuses.
     """
-    if isinstance(one, ast.Constant) and isinstance(other, ast.Constant) and type(one.value) is not type(other.value):
+    if _is_none(one) or _is_none(other):
+        if not all(_is_none(each) or _is_number_or_text(each) for each in (one, other)):
+            raise ValueError("None, and what may be a tensor")
+    elif isinstance(one, ast.Constant) and isinstance(other, ast.Constant) and type(one.value) is not type(other.value):
         raise ValueError("two types")
     text = f"tracepack.cond({_test(test)}, lambda: {_side(one)}, lambda: {_side(other)})"
     return ast.parse(text, mode="eval").body
+
+
+def _is_number_or_text(value: ast.expr) -> bool:
+    """Whether an expression gives a number or a text for certain, which may stand beside None."""
+    match value:
+        case ast.Constant(str() | int() | float()) | ast.JoinedStr():
+            return True
+        case ast.Call(ast.Attribute(_, name)):
+            return name in ("item", "lower", "upper", "strip", "title")
+        case ast.Call(ast.Name(name)):
+            return name in ("str", "int", "float", "len", "round")
+        case ast.IfExp(_, body, orelse):
+            return all(_is_none(each) or _is_number_or_text(each) for each in (body, orelse))
+    return False
 
 
 def _side(value: ast.expr) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import pytest
 import torch
 
@@ -56,7 +58,50 @@ def several(xs, k):
     return {"xs": xs, "name": name, "sum": sum(xs)}
 
 
+class Hit(NamedTuple):
+    name: str
+    n: int
+
+
+def pairs(texts, k):
+    found = [(text, len(text)) for text in texts] + tracepack.cond(k > 1, lambda: [(texts[0], k)], lambda: [])
+    found = found + tracepack.cond(k > 4, lambda: [("end", (k, texts[0]))], lambda: [])
+    return found, found[-1][0], [name for name, _ in found]
+
+
+def pairs_of_other_lengths(texts, k):
+    found = tracepack.cond(k > 1, lambda: [(text, k) for text in texts], lambda: [("none", 0), ("x", -1)])
+    return [name for name, n in found if n >= 0], tracepack.cond(found, lambda: found[0][0], lambda: "nothing")
+
+
+def dicts(x, k):
+    found = []
+    found = found + tracepack.cond(x.mean() > 2, lambda: [{"name": "high", "score": x.mean().item()}], lambda: [])
+    found = found + tracepack.cond(x.max() > k, lambda: [{"name": "top", "score": x.max().item()}], lambda: [])
+    best = max([each["score"] for each in found], default=0.0)
+    return sorted(found, key=lambda each: each["score"]), best, {"hits": found}
+
+
+def records(texts, k):
+    found = tracepack.cond(k > 1, lambda: {"hits": [Hit(texts[0], k)]}, lambda: {"hits": []})
+    return [hit.name for hit in found["hits"]], found
+
+
+def closed_with_a_pair(texts):
+    found = []
+    for place, text in enumerate(texts):
+        if len(text) > 1:
+            found.append((place, text))
+    found = found + tracepack.cond(found, lambda: [(-1, "end")], lambda: [])
+    return found
+
+
 CASES = {
+    "pairs": Case(pairs, *TEXTS),
+    "pairs, as many as there are texts": Case(pairs_of_other_lengths, *TEXTS),
+    "dicts": Case(dicts, *ROWS),
+    "records": Case(records, (["u", "v"], 2), TEXTS[1]),
+    "a pair after a loop": Case(closed_with_a_pair, (["ab", "c"],), [(["a"],), ([""],), (["x", "yy", "zz"],)]),
     "a sum": Case(lambda xs, k: tracepack.cond(k > 1, lambda: sum(xs) / len(xs), lambda: 0.0), *NUMBERS),
     "a filter": Case(lambda xs, k: tracepack.cond(k > 1, lambda: sum(x * k for x in xs if x < k), lambda: k), *NUMBERS),
     "one inside of another": Case(

@@ -18,14 +18,18 @@ from itertools import pairwise
 from types import FrameType
 from typing import Any
 
+import torch
+
+from ....proxies.base import is_traced
 from ....proxies.lists import TracedList
+from ....proxies.make import TracedOptional
 from ....proxies.scalars import TracedNumber
 from ....proxies.strings import TracedStr
 from ....recording.recorder import Recorder
 from ....rules.number_or_tensor import number_of
 from ..operations import HandedOver, active
 from .code_paths import CodePaths
-from .sides import KINDS, SideLoad, kind_of, load_of
+from .sides import KINDS, SideLoad, kind_of, kinds_of, load_of
 from .sure_expressions import SureExpressions, is_ready
 
 
@@ -60,9 +64,17 @@ class Sides:
     kept: SideLoad | None
     multiplies: bool
 
-    def begun(self, frame: FrameType) -> _HowFar | None:
-        """The beginning of a choice in a frame; None where a variable holds no number and no text, or sides differ."""
-        alone = {kind_of(load.value(frame)) for load in (*self.alone, *([self.kept] if self.kept else []))}
+    def begun(self, frame: FrameType, or_none: bool) -> _HowFar | None:
+        """The beginning of a choice in a frame; None where a variable holds no number and no text, or sides differ.
+
+        Args:
+            frame: of the code that chooses.
+            or_none: whether sides may be None.
+        """
+        sides = [load.value(frame) for load in (*self.alone, *([self.kept] if self.kept else []))]
+        alone: set[Any] = set().union(*map(kinds_of, sides))
+        if or_none and (alone != {type(None)} or len(sides) < self.count):
+            alone -= {type(None)}
         kinds = alone | {kind_of(load.value(frame)) for load in self.loads}
         if len(alone) > 1 or not kinds <= set(KINDS) or (self.multiplies and str in kinds):
             return None
@@ -95,11 +107,12 @@ class Choice:
             return found
         reached = self.reached.get(recorder) if at else None
         if reached is None:
-            reached = None if type(found) is bool else self.sides.begun(sys._getframe(2))  # the user's code asks
+            or_none = _is_decided_by_data(recorder, found)
+            reached = None if type(found) is bool else self.sides.begun(sys._getframe(2), or_none)  # the user's code
         if reached is None:
             return found
         plain, found = found, number_of(recorder, found)
-        if type(found) in (TracedStr, TracedList):
+        if type(found) in (TracedStr, TracedList, TracedOptional):
             found = recorder.scalar("bool", found)
         traced = issubclass(type(found), TracedNumber)
         if not traced and reached.place is None:
@@ -134,9 +147,16 @@ class Choice:
             return True, value
         del self.reached[recorder]
         table = [reached.values[each] for each in range(self.sides.count)]
-        if len(set(map(kind_of, table))) == 1 and kind_of(value) in KINDS:
+        kinds = set().union(*map(kinds_of, table)) - {type(None)}
+        if len(kinds) == 1 and kinds <= set(KINDS):
             return recorder.scalar("lookup", table, reached.place)
         return next((each for at, each in enumerate(table[:-1]) if reached.place == at), table[-1])
+
+
+def _is_decided_by_data(recorder: Recorder, condition: Any) -> bool:
+    """Whether a way that Python does not take is no way of a loop, and no condition of the signature."""
+    varies = isinstance(condition, torch.Tensor) or (is_traced(condition) and condition.varies)
+    return varies and not recorder.rounds.open
 
 
 @dataclass(frozen=True)

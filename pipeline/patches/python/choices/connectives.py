@@ -12,10 +12,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from ....proxies.base import is_traced
+from ....proxies.make import TracedOptional
 from ....recording.recorder import Recorder
 from ....rules.number_or_tensor import number_of
 from ..operations import HandedOver, active
-from .sides import KINDS, kind_of
+from .sides import KINDS, kind_of, kinds_of
 from .sure_expressions import is_ready
 
 
@@ -41,7 +42,7 @@ class Connective:
         if not at:
             self.reached.pop(recorder, None)
         found = self._joined(recorder, found)
-        if not is_traced(found) or kind_of(found) not in KINDS:
+        if not is_traced(found) or not (kind_of(found) in KINDS or type(found) is TracedOptional):
             return found
         self.reached[recorder] = found
         return not self.ends
@@ -56,10 +57,13 @@ class Connective:
         found = number_of(recorder, found)
         if before is None:
             return found
-        if kind_of(before) is not kind_of(found):
+        kinds = (kinds_of(before) | kinds_of(found)) - {type(None)}
+        if len(kinds) > 1 or not kinds <= set(KINDS):
             return (before or found) if self.ends else (before and found)
         table = [found, before] if self.ends else [before, found]
-        return recorder.scalar("lookup", table, recorder.scalar("bool", before))
+        result = recorder.scalar("lookup", table, recorder.scalar("bool", before))
+        sure = self.ends and type(result) is TracedOptional and kind_of(found) in KINDS
+        return result.known() if sure else result
 
 
 class Connectives:

@@ -9,6 +9,7 @@ from typing import Any
 
 from ....proxies.base import is_traced
 from ....proxies.lists import TracedList
+from ....proxies.make import TracedOptional
 
 KINDS = (str, int, float, bool)
 """The types that a look-up gives, one in each choice."""
@@ -17,8 +18,15 @@ _LOCALS = ("LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_DEREF")
 _MISSING = object()
 
 
+def kinds_of(value: Any) -> set[Any]:
+    """The types of a number, a text or None, also of what run time decides: two of what may be None."""
+    return {type(value.sample), type(None)} if type(value) is TracedOptional else {kind_of(value)}
+
+
 def kind_of(value: Any) -> Any:
     """The type of a number or a text, also of one that run time decides; that of any other thing is none of `KINDS`."""
+    if type(value) is TracedOptional:
+        return None
     if not is_traced(value):
         return type(value)
     return None if type(value) is TracedList else type(getattr(value, "concrete", None))
@@ -44,9 +52,9 @@ class SideLoad:
 
 
 def load_of(instruction: Any) -> SideLoad | None:
-    """What an instruction loads; None where it loads no constant number or text and no variable, or one to call it."""
+    """What an instruction loads: a constant number, text or None, or a variable, unless to call it; None for others."""
     name, what = instruction.opname, instruction.argval
     if name == "LOAD_CONST":
-        return SideLoad(name, what) if type(what) in KINDS and not is_traced(what) else None
+        return SideLoad(name, what) if type(what) in (*KINDS, type(None)) and not is_traced(what) else None
     called = name == "LOAD_GLOBAL" and sys.version_info >= (3, 11) and (instruction.arg or 0) & 1
     return SideLoad(name, what) if name in (*_LOCALS, "LOAD_GLOBAL") and not called else None

@@ -79,8 +79,9 @@ class SureExpressions:
         return None
 
     def loads(self, start: int, end: int) -> list[SideLoad]:
-        """What is loaded between two places, but what is called."""
-        return [load for each in self.instructions[start:end] if (load := load_of(each)) is not None]
+        """What is loaded between two places, but what is called, and the ends of slices."""
+        found = [load for each in self.instructions[start:end] if (load := load_of(each)) is not None]
+        return [load for load in found if load != SideLoad("LOAD_CONST", None) or end == start + 1]
 
     def multiplies(self, start: int, end: int) -> bool:
         """Whether there is a product between two places."""

@@ -19,8 +19,9 @@ from dataclasses import dataclass, field
 from types import CodeType, FrameType
 from typing import Any
 
-from ....proxies.base import is_traced
 from ....recording.recorder import Recorder
+from ...library.plain_objects import form_of, kind_of_constant
+from ..object_uses import keeps_objects
 from ..purity import are_pure, is_pure
 from .comprehensions import OWN_FUNCTIONS
 from .leaving import Leavable
@@ -45,12 +46,12 @@ class LoopAttempt:
     others: set[Key] = field(default_factory=set)
     known: dict[Key, bool] = field(default_factory=dict)
 
-    def takes(self, frame: FrameType, key: Key) -> bool:
-        """Whether the loop that begins in a frame may be one of the graph."""
+    def takes(self, frame: FrameType, key: Key, shown: frozenset[type]) -> bool:
+        """Whether the loop that begins in a frame may be one of the graph; it goes through objects of some classes."""
         if any(map(callable, frame.f_locals.values())):
-            return _only_computes(frame)
+            return _only_computes(frame, shown)
         if key not in self.known:
-            self.known[key] = _only_computes(frame)
+            self.known[key] = _only_computes(frame, shown)
         return self.known[key]
 
 
@@ -111,16 +112,19 @@ def rounds_over(recorder: Recorder, items: Any, frame: FrameType) -> Any:
     if attempt is None or found is None:
         return items
     key = (frame.f_code.co_filename, frame.f_code.co_firstlineno, frame.f_code.co_name, frame.f_lasti)
-    if not attempt.takes(frame, key):
+    form = form_of(found)
+    if not attempt.takes(frame, key, frozenset() if form is None else form.classes):
         return items
     if key not in attempt.looped:
         return ConstantRounds(recorder, items, key, attempt)
+    if form is not None:
+        found = [form.plain(item) for item in found]
     made = recorder.scalar("list", found)
-    made.sized_by, made.constants = lambda: len(found), found
+    made.sized_by, made.constants, made.objects = lambda: len(found), found, form
     return made
 
 
-def _only_computes(frame: FrameType) -> bool:
+def _only_computes(frame: FrameType, shown: frozenset[type]) -> bool:
     """Whether the rounds of the loop that begins do nothing but compute: the graph runs them for each way only once.
 
     A loop of the frame's own changes lists that were made for it; else it is a comprehension, with code of its own.
@@ -132,9 +136,11 @@ def _only_computes(frame: FrameType) -> bool:
     if head is not None and head.opname == "FOR_ITER":
         body = [each for each in code if head.offset < each.offset < head.argval]
         inlined = any(each.opname in _OF_COMPREHENSIONS for each in body)
-        return are_pure(body, known, local={} if inlined else frame.f_locals)
+        local = {} if inlined else frame.f_locals
+        return keeps_objects(body, shown) and are_pure(body, known, local=local, shown=shown)
     inner = [each for each in frame.f_code.co_consts if isinstance(each, CodeType) and each.co_name in OWN_FUNCTIONS]
-    return bool(inner) and all(is_pure(each, known) for each in inner)
+    kept = all(keeps_objects(list(dis.get_instructions(each)), shown) for each in inner)
+    return bool(inner) and kept and all(is_pure(each, known, shown=shown) for each in inner)
 
 
 _CALLS = ("PRECALL", "CALL", "CALL_FUNCTION")
@@ -142,18 +148,19 @@ _OF_COMPREHENSIONS = ("LIST_APPEND", "MAP_ADD", "SET_ADD")
 
 
 MOST_CONSTANTS = 10_000
-_KINDS = (str, int, float, bool)
 _SEQUENCES = (list, tuple, range, str)
 _EMPTY: dict[str, str] = {}
 _VIEWS = (type(_EMPTY.keys()), type(_EMPTY.values()), type(_EMPTY.items()))
 
 
 def _constants(items: Any) -> list[Any] | None:
-    """The items of a plain container of numbers or texts that are alike, or of tuples of such; None for any other."""
+    """The items of a plain container of numbers or texts that are alike, tuples of such, or objects; else None."""
     found = _listed(items.items if isinstance(items, Leavable) else items)
     if not found or len(found) > MOST_CONSTANTS:
         return None
-    kinds = {_kind(item) for item in found}
+    if form_of(found) is not None:
+        return found
+    kinds = set(map(kind_of_constant, found))
     return found if len(kinds) == 1 and None not in kinds else None
 
 
@@ -185,16 +192,3 @@ _ITERATORS = (
     *map(type, (iter([]), iter(()), iter(range(0)), iter(""), iter("é"))),
     *map(type, (iter(_EMPTY.keys()), iter(_EMPTY.values()), iter(_EMPTY.items()))),
 )
-
-
-def _kind(item: Any) -> Any:
-    """The type of a number or a text, or the types in a tuple of them; None for any other thing."""
-    if is_traced(item):
-        return None
-    if type(item) is tuple and item:
-        kinds = tuple(map(_kind, item))
-        return None if None in kinds else kinds
-    if type(item) is dict and item and all(type(key) is str for key in item):
-        entries = tuple((key, _kind(value)) for key, value in item.items())
-        return None if any(kind is None for _, kind in entries) else (dict, *entries)
-    return type(item) if type(item) in _KINDS else None

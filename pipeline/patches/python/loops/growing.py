@@ -14,9 +14,9 @@ from typing import Any
 from ...redirect import name_of
 from .outlined import SKIPPED
 
-CHANGES = ("append", "extend", "insert", "sort", "reverse", "add", "discard", "update", "setdefault")
+CHANGES = ("append", "extend", "insert", "sort", "reverse", "pop", "add", "discard", "update", "setdefault")
 _METHODS = (*CHANGES, "index", "count", "copy", "get")
-_OF_ENTRIES = ("append", "extend", "add", "discard", "update", "setdefault")
+_OF_ENTRIES = ("append", "extend", "pop", "add", "discard", "update", "setdefault")
 _ASKING = ("len", "sum", "min", "max", "sorted", "any", "all", "list", "stack", "cat", "join", "pad_sequence")
 """The functions, of Python and of torch, that keep nothing of a list that they are given."""
 
@@ -59,6 +59,7 @@ class Uses:
         name = "" if taker is None else taker.opname
         if name in _ATTRIBUTES:
             self.known &= taker.argval in _METHODS
+            self.reads |= taker.argval == "pop"
             self.changes += [at] if taker.argval in CHANGES else []
             if taker.argval == "setdefault":
                 self._meet_entry(code, at, taker_of(code, _place(code, at, taker))[0])
@@ -73,6 +74,7 @@ class Uses:
         elif name == "STORE_SUBSCR" and depth == _BELOW_KEY:
             self.changes.append(at)
             self.stores.append(taker)
+            self.reads = True
         elif name == "BINARY_OP":
             self.known &= taker.arg in _ADDS
         else:
