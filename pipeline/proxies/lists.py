@@ -17,9 +17,12 @@ from .strings import TracedStr
 from .tracer import Tracer
 
 _SORT = "Write items = sorted(items, key=…), which makes a new list."
+_POP = "Write item, items = items[-1], items[:-1], or items[i], items[:i] + items[i + 1 :] with an i of 0 or more."
+_ENTRY = "Write items = items[:i] + [item] + items[i + 1 :], a new list, with an i of 0 or more."
+CHANGED = "of a list of any length cannot be changed"
 CHANGE = "Build a new one: [*items, item] or a list comprehension."
 
-GROWING = ("append", "extend", "insert", "sort", "reverse")
+GROWING = ("append", "extend", "insert", "sort", "reverse", "pop", "remove", "clear")
 """The methods that change a list of one name."""
 
 _ASKING = frozenset(("__bool__", "__torch_function__", "dispatch", "_branched", "decided"))
@@ -225,14 +228,14 @@ class TracedList(Growing, Traced):
             return lambda: self.tracer.scalar("list", self)
         if name in GROWING and self.loop is not None:
             return partial(self._changed, name)
-        fix = _SORT if name == "sort" else CHANGE
+        fix = {"sort": _SORT, "pop": _POP}.get(name, CHANGE)
         return self.tracer.refuse(f"list.{name} on a list of any length cannot be recorded", fix)
 
-    def _changed(self, name: str, *args: Any, **options: Any) -> None:
+    def _changed(self, name: str, *args: Any, **options: Any) -> Any:
         """Stands for a method that changes the list."""
         tracer = self.tracer
         self._allow_change("list")
-        if options or (name == "insert" and args[:1] != (0,)) or (name in ("sort", "reverse") and args):
+        if options or (name in ("sort", "reverse") and args):
             fix = _SORT if name == "sort" else CHANGE
             tracer.refuse(f"list.{name} with such arguments cannot be recorded on a list of any length", fix)
         old = TracedList(tracer, self.value, self.concrete, self.varies)
@@ -242,13 +245,32 @@ class TracedList(Growing, Traced):
             case "extend":
                 (more,) = args
                 new = tracer.scalar("cat_strings", old, more if type(more) is TracedList else list(more))
-            case "insert":
+            case "insert" if type(args[0]) is int and args[0] == 0:
                 new = tracer.scalar("cat_strings", [args[1]], old)
+            case "insert":
+                new = old[: args[0]] + tracer.scalar("list", [args[1]]) + old[args[0] :]
+            case "pop":
+                return self._pop(old, *args)
+            case "remove":
+                place = tracer.scalar("index", old, *args)
+                new = old[:place] + old[place + 1 :]
+            case "clear":
+                new = old[:0]
             case "sort":
                 new = tracer.scalar("sorted", old, False)
             case _:
                 new = tracer.scalar("reversed", old)
         self.become(new)
+        return None
+
+    def _pop(self, old: TracedList, index: Any = -1) -> Any:
+        """The item at a place, without which the list goes on."""
+        if type(index) is not int:
+            self.tracer.refuse("list.pop at a place of run time cannot be recorded on a list of any length", _POP)
+        found = old[index]
+        after = old[index + 1 :] if index not in (0, -1) else None
+        self.become(old[1:] if index == 0 else old[:index] if after is None else old[:index] + after)
+        return found
 
     def become(self, new: TracedList) -> None:
         """Makes the list another one, in code that may change it."""
@@ -258,7 +280,13 @@ class TracedList(Growing, Traced):
             self.place.put(TracedList(self.tracer, new.value, new.concrete, new.varies))
 
     def __setitem__(self, index: Any, item: Any) -> None:
-        self.tracer.refuse("a list of any length cannot be changed", CHANGE)
+        self.tracer.refuse(f"an item {CHANGED}", _ENTRY)
+
+    def __delitem__(self, index: Any) -> None:
+        self.tracer.refuse(
+            f"an item {CHANGED}, nor deleted",
+            "Write items = items[:i] + items[i + 1 :], a new list, with an i of 0 or more.",
+        )
 
     __hash__ = None  # type: ignore[assignment]  # as for list
 

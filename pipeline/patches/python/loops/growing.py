@@ -14,7 +14,20 @@ from typing import Any
 from ...redirect import name_of
 from .outlined import SKIPPED
 
-CHANGES = ("append", "extend", "insert", "sort", "reverse", "add", "discard", "update", "setdefault")
+CHANGES = (
+    "append",
+    "extend",
+    "insert",
+    "sort",
+    "reverse",
+    "pop",
+    "remove",
+    "clear",
+    "add",
+    "discard",
+    "update",
+    "setdefault",
+)
 _METHODS = (*CHANGES, "index", "count", "copy", "get")
 _OF_ENTRIES = ("append", "extend", "add", "discard", "update", "setdefault")
 _ASKING = ("len", "sum", "min", "max", "sorted", "any", "all", "list", "stack", "cat", "join", "pad_sequence")
