@@ -13,7 +13,6 @@ from ...ops.graph.graph import Guard, Node, Value
 from ...ops.runtime.user_code import is_users, running_instruction, user_line
 from ...ops.tracing_hook import current
 from .base import Traced
-from .strings import TracedStr
 from .tracer import Tracer
 
 _SORT = "Write items = sorted(items, key=…), which makes a new list."
@@ -306,7 +305,7 @@ class TracedMatch(Traced):
     def group(self, *which: Any) -> Any:
         """A group of the match."""
         found = self.tracer.scalar("re_group", self, *which)
-        if type(found) is TracedStr:
+        if isinstance(found, Traced) and type(found.concrete) is str:
             found.is_group = True
         return found
 
