@@ -41,6 +41,8 @@ from .patches.torch import generation, questions
 from .patches.unanswered import answered
 from .pipeline import Pipeline
 from .proxies.branches import BRANCH
+from .proxies.dicts import RUN_KEYS
+from .proxies.lists import CHANGED
 from .proxies.sets import UNORDERED
 from .recheck.diff import Difference, difference
 from .recheck.key_order import with_marks
@@ -63,15 +65,12 @@ from .signature.arguments import Given, arguments
 from .signature.needed_sizes import known_facts
 from .signature.proven_sizes import prove_sizes
 
-_CHANGES_CONTAINERS = (
+_CHANGED = (
     "the function changes a list or a dict that it was given; the pipeline leaves those of its caller as they are"
 )
 
 _one_at_a_time = Lock(seconds=60)
-"""Two traces would each take what the other does to objects that both functions reach for their function's state.
-
-After that time a trace goes on without: perhaps its function is waited for by one that is traced.
-"""
+"""Two traces would each take what the other does to shared objects for their function's state; one may wait for it."""
 
 
 @undisturbed
@@ -164,7 +163,7 @@ def _recorded(
             return agreeing(made, earlier, deeply, problem)
         except Exception as error:
             if found is not None:
-                if EMPTY in str(error) or UNORDERED in str(error):  # else only a fixed length or number would be said
+                if any(why in str(error) for why in (EMPTY, UNORDERED, CHANGED, RUN_KEYS)):  # no mere length
                     warnings.warn(str(error), stacklevel=user_stacklevel())
                 return found
             raise error if isinstance(error, RecordError | GuardError) or problem is None else problem from None
@@ -224,7 +223,7 @@ class _Tracing:
                     fix="Pass the difference as a flag or a number.",
                 )
             if replay.changed:
-                warnings.warn(_CHANGES_CONTAINERS, stacklevel=user_stacklevel())
+                warnings.warn(_CHANGED, stacklevel=user_stacklevel())
             refuse_gaps(found.program, self.on_example)
             forget_sizes(graph, parameters, replay.shapes)
             prove_sizes(graph, parameters, self.examples.leaves)

@@ -59,12 +59,16 @@ class ComprehensionKernel(Kernel):
 
     kind: ClassVar[str] = "comprehension"
     own_check: ClassVar[bool] = True
-    tells_sizes: ClassVar[bool] = True
     layer_of: ClassVar[Callable[[Mapping[str, Any], str, dict[str, list[Options]], Artifacts], Packable]]
     """Makes a layer of a description, its text, its options and its artifacts; the layer's module hands it in."""
 
     def __init__(self, layer: Packable, with_artifacts: bool = False) -> None:
         self.layer, self.with_artifacts = layer, with_artifacts
+
+    @property
+    def tells_sizes(self) -> bool:
+        """True: an operator of torch stands for it there."""
+        return True
 
     @property
     def writes(self) -> bool:

@@ -29,10 +29,6 @@ class Kernel(ABC):
     lists_vary: ClassVar[bool] = False
     """Whether the lengths of lists in its results do."""
 
-    tells_sizes: ClassVar[bool] = False
-    """Whether a call on tensors without data tells the sizes of its results, and fails where those of the arguments
-    do not fit."""
-
     on_host: ClassVar[bool] = False
     """Whether its inputs are no tensors, but text for example, so that its op always runs on the CPU."""
 
@@ -46,6 +42,13 @@ class Kernel(ABC):
     own_check: ClassVar[bool] = False
     """Whether the class sees to it that its outputs are contiguous, or lets them lie as they come; those of any other
     class are checked in each call."""
+
+    @property
+    def tells_sizes(self) -> bool:
+        """Whether a call on tensors without data tells the sizes of its results, and fails where those of its arguments
+        do not fit.
+        """
+        return False
 
     @property
     def writes(self) -> bool:

@@ -35,7 +35,6 @@ class SlangKernel(Kernel):
 
     kind: ClassVar[str] = "slang"
     own_check: ClassVar[bool] = True
-    tells_sizes: ClassVar[bool] = True
     runs_code: ClassVar[bool] = True  # Slang for the CPU is compiled as C++, which can access any memory
 
     def __init__(self, operation: Operation) -> None:
@@ -43,6 +42,11 @@ class SlangKernel(Kernel):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> SlangKernel:
         return self
+
+    @property
+    def tells_sizes(self) -> bool:
+        """True: an operator of torch stands for it there."""
+        return True
 
     @property
     def writes(self) -> bool:

@@ -95,6 +95,11 @@ class TorchScriptKernel(Kernel):
         return module
 
     @property
+    def tells_sizes(self) -> bool:
+        """Whether its code, which runs then, keeps nothing of the tensors without data that it is given."""
+        return not self.changes and not self._writes
+
+    @property
     def writes(self) -> bool:
         """Whether its code may write into a tensor that it is given; of older files nothing is known."""
         return self._writes

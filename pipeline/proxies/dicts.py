@@ -7,8 +7,12 @@ from typing import Any
 
 from ...ops.graph.graph import Value
 from .base import Traced, is_traced
-from .lists import CHANGE, Growing, PlaceOfEntry
+from .lists import Growing, PlaceOfEntry
 from .tracer import Tracer
+
+RUN_KEYS = "a dict with keys of run time cannot be"
+_JOIN = "Write table = dict([*table.items(), (key, value)]), or table = dict([*table.items(), *other.items()])."
+_FORMS = {"pop": "Write value = table[key], and table = {k: v for k, v in table.items() if k != key}."}
 
 
 class TracedDict(Growing, Traced):
@@ -83,6 +87,14 @@ class TracedDict(Growing, Traced):
         self[key] = found
         return self._entry(key, self._as_put(found))
 
+    def update(self, other: Any = (), /, **named: Any) -> None:
+        """As for dict, with a plain dict or plain pairs."""
+        self._allow_change("dict")
+        if is_traced(other):
+            self.tracer.refuse("dict.update by entries of run time cannot be recorded", _JOIN)
+        for key, item in dict(other, **named).items():
+            self[key] = item
+
     def __contains__(self, key: Any) -> bool:
         return bool(self.tracer.pin(self.tracer.scalar("contains", self, key), "it was searched"))
 
@@ -121,7 +133,8 @@ class TracedDict(Growing, Traced):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or not hasattr(dict, name):
             raise AttributeError(f"'dict' object has no attribute {name!r}")
-        return self.tracer.refuse(f"dict.{name} on a dict with keys of run time cannot be recorded", CHANGE)
+        fix = _FORMS.get(name, _JOIN)
+        return self.tracer.refuse(f"dict.{name} on {RUN_KEYS} recorded", fix)
 
     def __eq__(self, other: object) -> Any:
         if type(other) not in (dict, type(self)):
@@ -139,7 +152,7 @@ class TracedDict(Growing, Traced):
     def __setitem__(self, key: Any, item: Any) -> None:
         tracer = self.tracer
         if self.loop is None:
-            tracer.refuse("a dict with keys of run time cannot be changed", "Build it in one dict comprehension.")
+            tracer.refuse(f"{RUN_KEYS} changed", _JOIN)
         self._allow_change("dict")
         new = tracer.scalar("with_entry", self, key, self._held(item))
         self._bind(tracer, new.value, new.concrete, new.varies)

@@ -16,10 +16,12 @@ from .base import Traced, is_traced
 from .tracer import Tracer
 
 _SORT = "Write items = sorted(items, key=…), which makes a new list."
-ENTRY = "Write counts = [*counts[:-1], counts[-1] + 1] for counts[-1] += 1."
+_POP = "Write item, items = items[-1], items[:-1], or items[i], items[:i] + items[i + 1 :] with an i of 0 or more."
+_ENTRY = "Write items = items[:i] + [item] + items[i + 1 :], a new list, with an i of 0 or more."
+CHANGED = "of a list of any length cannot be changed"
 CHANGE = "Build a new one: [*items, item] or a list comprehension."
 
-GROWING = ("append", "extend", "insert", "sort", "reverse", "pop")
+GROWING = ("append", "extend", "insert", "sort", "reverse", "pop", "remove", "clear")
 """The methods that change a list of one name."""
 
 NESTED: Any = object()
@@ -268,7 +270,7 @@ class TracedList(Growing, Traced):
             return lambda: self.tracer.scalar("list", self)
         if name in GROWING and self.loop is not None:
             return partial(self._changed, name)
-        fix = _SORT if name == "sort" else CHANGE
+        fix = {"sort": _SORT, "pop": _POP}.get(name, CHANGE)
         return self.tracer.refuse(f"list.{name} on a list of any length cannot be recorded", fix)
 
     def _changed(self, name: str, *args: Any, **options: Any) -> Any:
@@ -277,7 +279,7 @@ class TracedList(Growing, Traced):
         self._allow_change("list")
         if name == "pop":
             return self._popped(*args)
-        if options or (name == "insert" and args[:1] != (0,)) or (name in ("sort", "reverse") and args):
+        if options or (name in ("sort", "reverse") and args):
             fix = _SORT if name == "sort" else CHANGE
             tracer.refuse(f"list.{name} with such arguments cannot be recorded on a list of any length", fix)
         old = TracedList(tracer, self.value, self.concrete, self.varies)
@@ -287,13 +289,21 @@ class TracedList(Growing, Traced):
             case "extend":
                 (more,) = args
                 new = tracer.scalar("cat_strings", old, more if type(more) is TracedList else list(more))
-            case "insert":
+            case "insert" if type(args[0]) is int and args[0] == 0:
                 new = tracer.scalar("cat_strings", [args[1]], old)
+            case "insert":
+                new = old[: args[0]] + tracer.scalar("list", [args[1]]) + old[args[0] :]
+            case "remove":
+                place = tracer.scalar("index", old, *args)
+                new = old[:place] + old[place + 1 :]
+            case "clear":
+                new = old[:0]
             case "sort":
                 new = tracer.scalar("sorted", old, False)
             case _:
                 new = tracer.scalar("reversed", old)
-        return self.become(new)
+        self.become(new)
+        return None
 
     def _popped(self, index: Any = -1) -> Any:
         """Takes an item out."""
@@ -323,10 +333,16 @@ class TracedList(Growing, Traced):
 
     def __setitem__(self, index: Any, item: Any) -> None:
         if self.loop is None or isinstance(index, slice):
-            self.tracer.refuse("a list of any length cannot be changed", ENTRY)
+            self.tracer.refuse(f"an item {CHANGED}", _ENTRY)
         self._allow_change("list")
         old = TracedList(self.tracer, self.value, self.concrete, self.varies)
         self.become(self.tracer.scalar("with_entry", old, index, item))
+
+    def __delitem__(self, index: Any) -> None:
+        self.tracer.refuse(
+            f"an item {CHANGED}, nor deleted",
+            "Write items = items[:i] + items[i + 1 :], a new list, with an i of 0 or more.",
+        )
 
     __hash__ = None  # type: ignore[assignment]  # as for list
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from ...ops.graph.errors import GraphError
@@ -75,10 +76,18 @@ def _without_data(graph: Graph) -> Graph:
     for node in graph.nodes:
         used = {id(leaf) for leaf in uses(node) if isinstance(leaf, Value)}
         if node.varying or not _tells_sizes(node) or used & unknown:
+            if isinstance(node.target, BodyCall) and not used & unknown:
+                kept.append(_beginning(node, node.target))
             unknown |= {id(leaf) for leaf in leaves(node.output)} | (used if _changes(node) else set())
         else:
             kept.append(node)
     return Graph(graph.inputs, tuple(kept), ())
+
+
+def _beginning(node: Node, call: BodyCall) -> Node:
+    """The call of an op whose results data decides, with the nodes of its body that need none, and without results."""
+    body = replace(call.body, graph=_without_data(call.body.graph))
+    return Node(BodyCall(body), node.args, node.kwargs, (), node.line)
 
 
 def _tells_sizes(node: Node) -> bool:

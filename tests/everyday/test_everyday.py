@@ -132,6 +132,13 @@ def test_lists_of_one_name_that_the_function_changes(name) -> None:
     check(kept_lists.CASES[name])
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("process", kept_lists.FIXED)
+def test_what_fixes_the_length_shows_the_form_that_keeps_it_free(process) -> None:
+    with pytest.warns(UserWarning, match=kept_lists.FIXED[process]):
+        tracepack.trace(process, ["b", "a", "cc"])
+
+
 @pytest.mark.parametrize("process", kept_lists.REFUSED)
 def test_a_list_that_has_another_name_is_not_changed(process) -> None:
     with pytest.raises(tracepack.RecordError, match=r"list.sort .*Write items = sorted\(items, key=…\)"):

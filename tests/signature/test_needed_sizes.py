@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 import torch
 
 import tracepack
 from tracepack.ops.graph.errors import SignatureError
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.* is deprecated:DeprecationWarning")
 LINEAR = tracepack.script(torch.nn.Linear(4, 3), device="cpu")
 PRODUCT = tracepack.script(
     tracepack.comprehension.define(
@@ -15,10 +18,61 @@ PRODUCT = tracepack.script(
     ),
     device="cpu",
 )
+
+
+class Positive(torch.nn.Module):
+    """Its number of rows hangs on the data."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = torch.nn.Linear(4, 3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        found = self.linear(x)
+        return found[found[:, 0] > 0]
+
+
+class Named(torch.nn.Module):
+    """Texts in it keep it TorchScript."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = torch.nn.Linear(4, 3)
+
+    def forward(self, x: torch.Tensor, names: list[str]) -> tuple[torch.Tensor, list[str]]:
+        return self.linear(x), [name.upper() for name in names]
+
+
+class Keeping(torch.nn.Module):
+    """The same, with state."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear, self.last = torch.nn.Linear(4, 3), torch.zeros(1)
+
+    def forward(self, x: torch.Tensor, names: list[str]) -> tuple[torch.Tensor, list[str]]:
+        self.last = self.linear(x)
+        return self.last * 1, [name.upper() for name in names]
+
+
+def scripted(model: torch.nn.Module) -> tracepack.InferenceOp:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # at the import of this file
+        return tracepack.script(torch.jit.script(model), device="cpu")
+
+
+SCRIPTED = scripted(torch.nn.Linear(4, 3))
+VARYING = tracepack.script(Positive(), device="cpu")
 X, Y = torch.rand(3, 5), torch.rand(5, 2)
 
 NEEDED = {
     "a model behind a slice": (lambda x: LINEAR(x[:, 1:]), (X,), "(x: f32[N,5])", [(3, 4)]),
+    "a ScriptModule behind a slice": (lambda x: SCRIPTED(x[:, 1:]), (X,), "(x: f32[N,5])", [(3, 4)]),
+    "a model whose rows data decides": (lambda x: VARYING(x[:, 1:]), (X,), "(x: f32[N,5])", [(3, 4)]),
+    "its result beside": (
+        lambda x, y: (VARYING(x[:, 1:]).sum(), VARYING(y * 2)), (X, X[:, :4]), "(x: f32[N,5], y: f32[M,4])",
+        [(3, 4), (3, 4)],
+    ),
     "a product": (lambda x, y: x @ y, (X, Y), "(x: f32[N,M], y: f32[M,K])", [(3, 5), (4, 2)]),
     "a product of slices": (
         lambda x, y: x[:, 1:] @ y, (X, Y[1:]), "(x: f32[N,M], y: f32[K,L])", [(3, 5), (5, 2)],
@@ -91,3 +145,23 @@ def test_a_vector_of_slang_has_its_size() -> None:
     with pytest.raises(SignatureError, match="dimension 1 has a wrong size; got 4 .* expected 5"):
         mod(torch.rand(6, 4))
     assert tracepack.trace(lambda p: norm(p), torch.rand(6, 3)).signature == "(p: f32[N,3]) -> f32[N]"
+
+
+@pytest.mark.filterwarnings("ignore::tracepack.OpaqueOpWarning")
+def test_a_model_that_stays_torchscript_has_its_sizes() -> None:
+    op = scripted(Named())
+    mod = tracepack.trace(lambda x: op(x[:, 1:], ["a"])[0], X)
+    assert mod.signature == "(x: f32[N,5]) -> f32[N,3]"
+    with pytest.raises(SignatureError, match="dimension 1 has a wrong size; got 4 .* expected 5"):
+        mod(torch.rand(6, 4))
+    other = torch.rand(4, 5)
+    torch.testing.assert_close(mod(other), op(other[:, 1:], ["a"])[0], rtol=0, atol=0)
+
+
+@pytest.mark.filterwarnings("ignore::tracepack.OpaqueOpWarning")
+def test_a_model_with_state_is_not_run_without_data() -> None:
+    """It would keep a tensor without data."""
+    op = scripted(Keeping())
+    mod = tracepack.trace(lambda x: op(x[:, 1:], ["a"])[0], X)
+    assert mod.signature == "(x: f32[N,M]) -> f32[N,?]"
+    torch.testing.assert_close(mod(X), op(X[:, 1:], ["a"])[0], rtol=0, atol=0)

@@ -15,7 +15,6 @@ from typing import Any
 from ....ops.runtime.user_code import is_users
 from ...lists.carried import Carried
 from ...lists.pieces import NAMES
-from ...proxies.lists import GROWING
 from .assembly import applied, assembler, constant, of_pair, replaced_last, replaced_pair, rewritten, swap, tuple_of
 from .choices.choices import Choices, End, may_choose
 from .choices.connectives import Connectives
@@ -27,9 +26,9 @@ from .loops.comprehensions import Comprehensions
 from .loops.flow import raised_by
 from .loops.growing import goes_into_loop
 from .loops.leaving import BACK, IF_FALSE, GoingOn, loops_left_early, names_for
-from .loops.new_lists import is_own_list
+from .loops.new_lists import CHANGING, is_changed_dict, is_own_list
 from .loops.outlined import outlined
-from .methods import OWN_LIST, PIECES, RECEIVERS
+from .methods import OWN_DICT, OWN_LIST, PIECES, RECEIVERS
 from .none_tests import NONE_TESTS, tests_none, with_plain_tests
 from .operations import (
     ADDED,
@@ -105,13 +104,13 @@ def staying(code: CodeType) -> CodeType:
 _OPERATIONS = frozenset(
     """BINARY_SUBSCR FORMAT_VALUE FORMAT_SIMPLE FORMAT_WITH_SPEC CONVERT_VALUE BUILD_STRING CONTAINS_OP UNARY_NOT
     BUILD_MAP MAP_ADD BUILD_SET SET_ADD SET_UPDATE GET_ITER LIST_EXTEND LIST_TO_TUPLE LIST_APPEND YIELD_VALUE
-    LOAD_ASSERTION_ERROR RAISE_VARARGS BINARY_MODULO INPLACE_MODULO IS_OP""".split()
+    LOAD_ASSERTION_ERROR RAISE_VARARGS BINARY_MODULO INPLACE_MODULO IS_OP STORE_SUBSCR""".split()
 )
 
 
 def _is_operation(name: str, argument: Any) -> bool:
     if name in ("LOAD_ATTR", "LOAD_METHOD"):
-        return argument in _RECEIVERS or argument in GROWING
+        return argument in _RECEIVERS or argument in CHANGING
     return name in _OPERATIONS or (name == "BINARY_OP" and argument in _MODULO)
 
 
@@ -182,8 +181,10 @@ def _of(this: Any, index: int, instructions: Sequence[Any], rounds: Comprehensio
             return [*replaced_pair(SUBSCRIPT), this]
         case "LOAD_ATTR" | "LOAD_METHOD" if this.argval in NAMES and goes_into_loop(instructions, index):
             return [*applied(PIECES), this]
-        case "LOAD_ATTR" | "LOAD_METHOD" if this.argval in GROWING and is_own_list(outlined(instructions), index):
+        case "LOAD_ATTR" | "LOAD_METHOD" if this.argval in CHANGING and is_own_list(outlined(instructions), index):
             return [*applied(OWN_LIST), this]
+        case "LOAD_FAST" if is_changed_dict(outlined(instructions), index):
+            return [this, *applied(OWN_DICT)]
         case "LOAD_ATTR" | "LOAD_METHOD" if this.argval in _RECEIVERS:
             return [*applied(_RECEIVERS[this.argval]), this]
         case "LOAD_CONST" if tests_none(instructions, index + 1):

@@ -21,6 +21,7 @@ from ...lists.formats import filled_in
 from ...lists.loop import collected
 from ...lists.pieces import Pieces
 from ...proxies.base import is_free_shape, is_traced
+from ...proxies.dicts import TracedDict
 from ...proxies.lists import TracedList
 from ...proxies.sets import TracedSet, items_of
 from ...proxies.strings import method_of
@@ -235,11 +236,17 @@ class _OwnList:
 
 def _own_list(thing: Any) -> Any:
     own = active() is not None and type(thing) is TracedList and not thing.handed_on
-    return _OwnList(thing.grow()) if own else thing
+    return _OwnList(thing.grow()) if own else _own_dict(thing)
 
 
-OWN_LIST = HandedOver(_own_list)
-"""What gives the receiver of a method that changes a list which nothing but a local variable knows."""
+def _own_dict(thing: Any) -> Any:
+    own = active() is not None and type(thing) is TracedDict and not thing.handed_on
+    return thing.grow() if own else thing
+
+
+OWN_LIST, OWN_DICT = HandedOver(_own_list), HandedOver(_own_dict)
+"""What gives the receiver of a method that changes a list or a dict which nothing but a local variable knows, and what
+gives such a dict in which an entry is stored."""
 
 PIECES = HandedOver(_in_pieces)
 """What gives the receiver of a method whose result a loop goes through."""

@@ -240,12 +240,10 @@ def _truth(recorder: Recorder, found: Any) -> Any:
 def asserted(found: Any) -> Any:
     """A condition that must hold in every run."""
     recorder = active()
-    if recorder is None:
+    found = found if recorder is None else _truth(recorder, found)
+    if recorder is None or not issubclass(type(found), TracedNumber):
         return found
-    found = _truth(recorder, found)
-    if issubclass(type(found), TracedNumber):
-        return required(recorder, found, "an assertion of the function fails")
-    return found
+    return required(recorder, found, "an assertion of the function fails")
 
 
 def _refuted(found: Any) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 from ...redirect import name_of
 from .outlined import SKIPPED
 
-CHANGES = ("append", "extend", "insert", "sort", "reverse", "pop", "add", "discard", "update", "setdefault")
+CHANGES = tuple("append extend insert sort reverse pop remove clear add discard update setdefault".split())
 _METHODS = (*CHANGES, "index", "count", "copy", "get")
 _OF_ENTRIES = ("append", "extend", "pop", "add", "discard", "update", "setdefault")
 _ASKING = ("len", "sum", "min", "max", "sorted", "any", "all", "list", "stack", "cat", "join", "pad_sequence")
@@ -59,7 +59,7 @@ class Uses:
         name = "" if taker is None else taker.opname
         if name in _ATTRIBUTES:
             self.known &= taker.argval in _METHODS
-            self.reads |= taker.argval == "pop"
+            self.reads |= taker.argval in ("pop", "remove")
             self.changes += [at] if taker.argval in CHANGES else []
             if taker.argval == "setdefault":
                 self._meet_entry(code, at, taker_of(code, _place(code, at, taker))[0])

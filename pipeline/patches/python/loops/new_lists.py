@@ -7,7 +7,13 @@ from collections.abc import Sequence
 from types import CodeType
 from typing import Any
 
-from .growing import Uses, asked
+from ....proxies.lists import GROWING
+from .growing import Uses, asked, taker_of
+
+CHANGING = (*GROWING, "update", "setdefault")
+"""The methods that change a list or a dict of one name."""
+_BELOW_KEY = 2  # how deep a dict lies on the stack when an entry is stored in it
+_MOST_OF_STORE = 60  # the instructions of the key of such an entry
 
 _COPIES = ("COPY", "DUP_TOP", "DUP_TOP_TWO", "ROT_FOUR", "ROT_N")
 _TURNED = {1: 3, 2: 1, 3: 2}
@@ -56,18 +62,38 @@ def is_own_list(code: Sequence[Any], at: int) -> bool:
     return loads and has_one_name(code, before.argval, at)
 
 
+def is_changed_dict(code: Sequence[Any], at: int) -> bool:
+    """Whether an instruction loads a dict, which that variable alone has known since it was made, to store an entry."""
+    if not any(each.opname == "STORE_SUBSCR" for each in code[at : at + _MOST_OF_STORE]):
+        return False
+    taker, depth = taker_of(code, at)
+    stores = taker is not None and taker.opname == "STORE_SUBSCR" and depth == _BELOW_KEY
+    return stores and has_one_name(code, code[at].argval, at)
+
+
 def has_one_name(code: Sequence[Any], name: str, at: int) -> bool:
     """Whether one local variable alone knows what it holds at an instruction, since that was made.
 
-    It is stored once, in the same round of the same loop, and comes from a call or a comprehension, or was built there.
+    What was stored last is what it holds, in the same round of the same loop: nothing jumps in between. It comes from a
+    call or a comprehension, or was built there.
     """
-    stores = [place for place, each in enumerate(code) if each.opname == "STORE_FAST" and each.argval == name]
-    if len(stores) != 1 or not 0 < stores[0] < at or not _stores_new_object(code, stores[0]):
+    stores = [place for place, each in enumerate(code) if each.opname.startswith("STORE_") and name in _names(each)]
+    last = max((place for place in stores if place < at), default=0)
+    if not last or code[last].opname != "STORE_FAST" or not _stores_new_object(code, last):
         return False
     places = {id(each): place for place, each in enumerate(code)}
-    heads = [place for place in range(stores[0], at) if code[place].opname == "FOR_ITER"]
-    around = any(places[id(code[head].target)] > at for head in heads)
-    return not around and Uses(code, name, range(stores[0] + 1, at)).known
+    heads = [place for place in range(last, at) if code[place].opname == "FOR_ITER"]
+    if any(places[id(code[head].target)] > at for head in heads):
+        return False
+    if len(stores) > 1 and _is_entered(code, places, range(last + 1, at + 1)):
+        return False
+    return Uses(code, name, range(last + 1, at)).known
+
+
+def _is_entered(code: Sequence[Any], places: dict[int, int], inside: range) -> bool:
+    """Whether an instruction outside of some jumps to one of them."""
+    jumps = ((at, places.get(id(each.target), -1)) for at, each in enumerate(code) if each.target is not None)
+    return any(to in inside and at not in inside for at, to in jumps)
 
 
 def _gives_new_object(code: Sequence[Any], at: int) -> bool:
