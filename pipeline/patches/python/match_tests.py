@@ -52,8 +52,9 @@ def _side_of_none(instructions: Sequence[dis.Instruction], test: int) -> int | N
     truth = False
     for index in range(test, min(test + _MOST_OF_TEST, len(instructions) - 1)):
         each = instructions[index]
-        if each.opname == "IS_OP":
-            truth = each.arg == 0
+        given = getattr(each.argval, "of_none", None) if each.opname == "LOAD_CONST" else None
+        if each.opname == "IS_OP" or given is not None:
+            truth = each.arg == 0 if given is None else given
         elif "JUMP" in each.opname and "_IF_" in each.opname and "OR_POP" not in each.opname:
             if each.opname.endswith("NONE"):
                 jumps = not each.opname.endswith("NOT_NONE")
@@ -66,7 +67,7 @@ def _side_of_none(instructions: Sequence[dis.Instruction], test: int) -> int | N
 
 
 _MOST_OF_TEST = 8
-_OF_TEST = ("LOAD_CONST", "SWAP", "ROT_TWO", "BINARY_SUBSCR", "TO_BOOL")
+_OF_TEST = ("LOAD_CONST", "NOP", "SWAP", "ROT_TWO", "BINARY_SUBSCR", "TO_BOOL")
 
 
 def _is_of_test(constant: object) -> bool:

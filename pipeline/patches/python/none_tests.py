@@ -22,7 +22,9 @@ def _tested(wanted: bool) -> HandedOver:
             return (thing is not None) is wanted
         return thing if wanted else recorder.scalar("not_", thing)
 
-    return HandedOver(test, asks_truth=True)
+    found = HandedOver(test, asks_truth=True)
+    found.of_none = not wanted
+    return found
 
 
 NONE_TESTS = (_tested(False), _tested(True))

@@ -53,7 +53,12 @@ class HandedOver:
         function: takes the operands.
         asks_truth: whether it asks its operand for nothing but its truth.
         keeps_sides: whether a jump after it goes where it would go without it.
+
+    Attributes:
+        of_none: what it gives for None, where it compares with None.
     """
+
+    of_none: bool | None = None
 
     def __init__(self, function: Callable[[Any], Any], asks_truth: bool = False, keeps_sides: bool = False) -> None:
         self.function, self.asks_truth, self.keeps_sides = function, asks_truth, keeps_sides
