@@ -24,6 +24,17 @@ from .recheck.vary import clones
 
 Made = TypeVar("Made", bound=Callable[..., Any])
 
+
+class GivenUp(list[Any]):
+    """The first recordings that were given up, as pipelines.
+
+    Attributes:
+        refused: what the deep recording was refused for, where the plain one takes its place.
+    """
+
+    refused: RecordError | None = None
+
+
 MOST_TRIALS = 6
 MOST_MORE = 3
 """Further recordings in which loops over constants become loops of the graph: one may show another one inside of it."""
@@ -92,7 +103,7 @@ def guards_of(pipeline: Any) -> int:
     return sum(isinstance(node.target, Guard) for node in walk(pipeline.graph))
 
 
-def agreeing(found: Made, earlier: Sequence[Made], tracing: Any, problem: Exception | None) -> Made:
+def agreeing(found: Made, earlier: Sequence[Any], tracing: Any, problem: Exception | None) -> Made:
     """A pipeline that answers as the first recordings of all that were given up do.
 
     Args:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
 from ...ops.graph.graph import Graph, Guard, Node, Operator, Value
@@ -22,7 +23,7 @@ from ..proxies.dicts import TracedDict
 from ..proxies.lists import Growing, TracedList
 from ..proxies.make import traced
 from ..proxies.sets import TracedSet, dict_of, growable, table_of
-from ..proxies.trees import concrete, list_type, tensor_type
+from ..proxies.trees import concrete, is_array, list_type, own_copy, value_type
 from ..recording.recorder import Recorder
 from .carried import Carried, keeps_keys
 from .loop import Loop
@@ -110,9 +111,8 @@ class Fold(Loop):
         if type(value) is TracedList or issubclass(type(value), TracedDict):
             return Value(ANY)
         plain = concrete(value)
-        if isinstance(plain, torch.Tensor):
-            with torch._C.DisableTorchFunction():
-                return Value(tensor_type(plain))
+        if is_array(plain):
+            return Value(value_type(plain))
         if type(plain) is list and not plain and not is_traced(value):
             return Value(ANY)
         return Value(SCALARS[type(plain)]) if type(plain) in SCALARS else None
@@ -129,14 +129,14 @@ class Fold(Loop):
             recorder.values.add(found, value, True)
             return found
         recorder.values.varying.add(id(value))
-        if self.ways and not found and isinstance(found, dict):
+        if self.ways and isinstance(found, dict) and not found:
             found = concrete(self.ways[0].result[place])  # what an earlier round may have put in
         if type(start) is TracedList:
             return TracedList(recorder, value, list(found), True).grow()
         if issubclass(type(start), TracedDict):
             table = start.like(value, dict(found))
             return (TracedSet(recorder, None, table) if place in self.sets else table).grow()
-        return traced(recorder, value, float(found) if place in self.floats else found, True)
+        return traced(recorder, value, float(found) if place in self.floats else own_copy(found), True)
 
     def _end_turn(self, values: tuple[Any, ...]) -> None:
         """Ends a round, with what the variables are after it."""
@@ -154,7 +154,7 @@ class Fold(Loop):
                 found[place] = self.recorder.scalar("cat_strings", old, values[place]) if values[place] else old
             elif type(self.start[place]) is TracedList or issubclass(type(self.start[place]), TracedDict):
                 found[place] = self._grown(place, values[place])
-            elif not self.apart and _is_tensor(values[place]) and not _is_tensor(self.start[place]):
+            elif not self.apart and is_array(concrete(values[place])) and not is_array(concrete(self.start[place])):
                 self._meets_unlike(place)
         way.result = tuple(found)
         self.end_round()
@@ -286,7 +286,7 @@ class Fold(Loop):
         constants = [self.source.concrete, *(self._concrete(value) for value in outer)]
         with torch._C.DisableTorchFunction(), recorder.within():
             test, body = (Plan(graph) for graph in graphs)
-            state: Any = (0, *(each.clone() if isinstance(each, torch.Tensor) else each for each in concrete(start)))
+            state: Any = (0, *map(own_copy, concrete(start)))
             while test.run([*state, *constants])[0]:
                 state = body.run([*state, *constants])
         found = list(self.start)
@@ -322,7 +322,7 @@ class Fold(Loop):
             with torch._C.DisableTorchFunction(), recorder.within():
                 return recorder.values.add(copy := result.clone(), varies=True), copy
         texts = type(result) is list and bool(result) and all(type(item) is str for item in result)
-        kind: Type = SCALARS.get(type(result), ANY)
+        kind: Type = value_type(result)
         if type(result) is list:
             kind = STRINGS if texts else list_type(result) or ANY
         value, start = Value(kind), self.start[place]
@@ -340,11 +340,8 @@ class Fold(Loop):
         return value, stand_in
 
 
-def _is_tensor(thing: Any) -> bool:
-    return isinstance(thing, torch.Tensor)
-
-
 def _kind(thing: Any) -> str:
-    if isinstance(thing, torch.Tensor):
-        return f"{str(thing.dtype).removeprefix('torch.')} tensor of rank {thing.dim()}"
+    if isinstance(thing, torch.Tensor | np.ndarray):
+        what = "tensor" if isinstance(thing, torch.Tensor) else "array"
+        return f"{str(thing.dtype).removeprefix('torch.')} {what} of rank {thing.ndim}"
     return type(thing).__name__

@@ -18,7 +18,7 @@ import torch
 from ...ops.graph.graph import Graph, Node, Operator, Value
 from ...ops.graph.operators.names import FRESH, VIEW, effect
 from ...ops.graph.traverse import leaves, map_leaves, subgraphs, uses
-from ...ops.graph.types import ANY, SCALARS, STRINGS, ListType, Type
+from ...ops.graph.types import ANY, STRINGS, ListType, Type
 from ...ops.graph.verify import verify
 from ...ops.runtime.plan import Plan
 from ...ops.runtime.user_code import user_line
@@ -26,7 +26,7 @@ from ..proxies.base import is_traced
 from ..proxies.byte_strings import TracedBytes
 from ..proxies.lists import TracedList
 from ..proxies.make import traced
-from ..proxies.trees import list_type, same_container, tensor_type
+from ..proxies.trees import list_type, same_container, value_type
 from ..recheck.prune import prune
 from ..recording.recorder import Recorder
 from ..rules.gradients import end_grad_mode, follow_grad_mode
@@ -92,7 +92,7 @@ class Loop:
             )
         self.grad_mode = follow_grad_mode(self.recorder)
         self.recorder.rounds.open.append(self)
-        self.value = Value(_type(self.source.concrete[0]))
+        self.value = Value(value_type(self.source.concrete[0]))
 
     def _example(self, given: tuple[bool, ...]) -> Any:
         """The item of the example for a way: one that takes it, where there is one."""
@@ -155,7 +155,7 @@ class Loop:
 
     def part(self, value: Value, key: Any, item: Any, kind: Any) -> Any:
         """What the function gets for a part of an item that is a tuple or a record."""
-        found = Value(kind if isinstance(kind, ListType) else _type(item))
+        found = Value(kind if isinstance(kind, ListType) else value_type(item))
         node = Node(Operator("py.getitem"), (value, key), {}, found, self.line, self.source.varies)
         self.recorder.nodes.append(node)
         return self.stand_in(found, item, kind)
@@ -190,7 +190,7 @@ class Loop:
         recorder = self.recorder
         recorder.rounds.open.remove(self)
         self.frame = recorder.rounds.closing = None
-        if self.into is None and len(results) != len(self.ways):
+        if self.into is None and len(results) != sum(not way.left_out for way in self.ways):
             self._refuse("gives another number of values than one for each item", "Write one `for`.")
         self._hand_out(results)
         self.ways.sort(key=lambda way: [not side for side in way.taken])
@@ -214,9 +214,9 @@ class Loop:
     def _hand_out(self, results: Sequence[Any]) -> None:
         """Gives each way its result; one that appended nothing leaves its item out."""
         before = 0
-        for index, way in enumerate(self.ways):
-            found = [results[index]] if self.into is None else results[before : way.filled]
-            before = way.filled
+        for way in self.ways:
+            after = before + (not way.left_out) if self.into is None else way.filled
+            found, before = results[before:after], after
             if len(found) > 1:
                 self._refuse("appends several values in one round", "Append one tuple of them.")
             way.kept, way.result = bool(found), found[0] if found else None
@@ -320,15 +320,6 @@ def _from_outside(used: Iterable[Any], inner: Iterable[Any]) -> list[Value]:
     """The values among some leaves that are none of a round."""
     own = set(map(id, inner))
     return list({id(leaf): leaf for leaf in used if isinstance(leaf, Value) and id(leaf) not in own}.values())
-
-
-def _type(item: Any) -> Type:
-    if isinstance(item, torch.Tensor):
-        with torch._C.DisableTorchFunction():
-            return tensor_type(item)
-    if isinstance(item, list) and item and all(type(each) is str for each in item):
-        return STRINGS
-    return SCALARS.get(type(item), ANY)
 
 
 def _list_of(output: Any, found: list[Any]) -> Type:

@@ -48,6 +48,7 @@ class Way:
         given: the sides that it takes first; at later branches it takes that of the example.
         taken: the sides that it took.
         filled: how many items the list of an appending loop has after it.
+        left_out: whether the condition of a comprehension was not met on it.
         kept: whether it gave a result; one that gave none leaves its item out.
         result: what the function gave; output: the same in the form of the IR.
     """
@@ -57,6 +58,7 @@ class Way:
     steps: list[Fork] = field(default_factory=list)
     nodes: list[Node] = field(default_factory=list)
     filled: int = 0
+    left_out: bool = False
     kept: bool = True
     result: Any = None
     output: Any = None
@@ -159,7 +161,8 @@ class Tree:
         return a if a == b and a is not None else ANY
 
     def _refuse(self, what: str) -> None:
-        self.recorder.refuse(f"a loop over a list of any length {what}", "Give the same kind of value on each.")
+        fix = "Give the same kind of value on each: float(x) makes a number of one of numpy or of a tensor."
+        self.recorder.refuse(f"a loop over a list of any length {what}", fix)
 
 
 _LISTS = {ANY, STRINGS}

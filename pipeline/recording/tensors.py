@@ -129,7 +129,7 @@ class Values:
 
     def open_captured(self, tree: Any) -> None:
         """Keeps copies of the captured tensors that the arguments of a function of numpy are, or are views of."""
-        for leaf in leaves(tree):
+        for leaf in leaves(tree, is_traced):
             if not isinstance(leaf, torch.Tensor):
                 continue
             if leaf not in self:

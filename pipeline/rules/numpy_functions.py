@@ -20,6 +20,7 @@ from ...ops.graph.types import ARRAY, TensorType
 from ...ops.runtime.primitives.numpy import METHOD, array_function, ufunc_of
 from ...ops.runtime.user_code import running_instruction, user_line
 from ..proxies.arrays import TracedArray
+from ..proxies.base import is_traced
 from ..proxies.tracer import Tracer
 from ..proxies.trees import concrete
 
@@ -220,5 +221,5 @@ def _has_mask(index: Any) -> bool:
     return any(
         (isinstance(leaf, TracedArray | np.ndarray) and leaf.dtype == np.bool_)
         or (isinstance(leaf, torch.Tensor) and leaf.dtype == torch.bool)
-        for leaf in leaves(index)
+        for leaf in leaves(index, is_traced)
     )
