@@ -15,7 +15,7 @@ from ...ops.runtime.safety.patterns import is_at_start, is_linear, pattern_among
 from ...ops.runtime.user_code import user_stacklevel
 from ..proxies.branches import BRANCH
 from ..recording.guards import MATCH, ONE_BY_ONE
-from ..rules.advice.instead import ANY_LENGTH, BOTH_WAYS, both_ways, instead, of_any_length
+from ..rules.advice.instead import ANY_LENGTH, BOTH_WAYS, both_ways, instead, of_any_length, with_match
 from ..rules.gradients import ASKS_GRAD_MODE
 from ..rules.metadata import ROWS
 from ..signature.handlers import caught_errors
@@ -191,11 +191,8 @@ def _of_condition(node: Node, guard: Guard, made: Mapping[int, Node], constant: 
         return
     what = _subject(value, made, constant)
     if value.type == SCALARS[bool] and what and not _is_while(node):
-        form = _MATCHED if why == MATCH else both_ways(node.line)
+        form = with_match(node.line) if why == MATCH else both_ways(node.line)
         yield f"{node.line}: a condition on {what} is fixed to {guard.expected}, because {why}. {form}"
-
-
-_MATCHED = "next((m[1] for m in re.finditer(pattern, text)), default) keeps both ways, and so does re.sub"
 
 
 def _subject(value: Value, made: Mapping[int, Node], constant: set[int]) -> str:

@@ -6,6 +6,7 @@ import re
 
 from ....ops.graph.graph import SourceLine
 from .branch_forms import written_with_cond
+from .match_forms import written_with_finditer
 
 _BEFORE = "Do it before, and pass what it gives."
 _DATES = "Make the date before, and pass what is asked of it, such as date.weekday() or date.toordinal()."
@@ -88,8 +89,15 @@ BOTH_WAYS = (
 
 def both_ways(line: SourceLine | None) -> str:
     """What keeps both ways of a branch: the line itself in another form, where there is one."""
-    form = written_with_cond(line)
+    form = written_with_cond(line) or written_with_finditer(line)
     return f"{form} keeps both ways" if form else BOTH_WAYS
+
+
+def with_match(line: SourceLine | None) -> str:
+    """What goes both ways, by a match and without one: the lines themselves in another form, where there is one."""
+    form = written_with_finditer(line)
+    any_form = "next((m[1] for m in re.finditer(pattern, text)), default) keeps both ways, and so does re.sub"
+    return f"{form} keeps both ways" if form else any_form
 
 
 def for_branch(line: SourceLine | None, about_text: bool) -> str:
