@@ -36,8 +36,11 @@ class GivenUp(list[Any]):
 
 
 MOST_TRIALS = 6
-MOST_MORE = 3
-"""Further recordings in which loops over constants become loops of the graph: one may show another one inside of it."""
+MOST_MORE = 8
+"""Further recordings in which loops over constants become loops of the graph, and choices go both ways.
+
+One may show another one inside of it, or after it.
+"""
 
 
 def with_constant_loops(make: Callable[[], Any], recorded: Callable[[Any], Made]) -> tuple[Any, Made]:
@@ -51,22 +54,25 @@ def with_constant_loops(make: Callable[[], Any], recorded: Callable[[Any], Made]
     """
     best: tuple[Any, Made] | None = None
     problem: Exception | None = None
-    looped: frozenset[Key] = frozenset()
+    looped, failed = frozenset[Key](), set[Key]()
     for _ in range(1 + MOST_MORE):
         tracing = make()
         with attempting(looped) as attempt:
             try:
                 found = recorded(tracing)
             except Exception as error:
-                problem, found = problem or error, None
+                further = attempt.passed and attempt.running is None
+                problem, found = error if further else problem or error, None
         if found is not None and (best is None or guards_of(found) < guards_of(best[1])):
             best = tracing, found
-        elif looped:
+        elif attempt.running is not None:  # one of its sides fails on the example, or gives other things
+            failed.add(attempt.running)
+        elif looped and attempt.wanted <= looped | failed:
             break
-        more = attempt.wanted if best is not None else attempt.wanted | attempt.others
-        if more <= looped:
+        more = (attempt.wanted if best is not None else attempt.wanted | attempt.others) - failed
+        if more <= looped and not looped & failed:
             break
-        looped |= more
+        looped = (looped | more) - failed
     if best is None:
         assert problem is not None
         raise problem

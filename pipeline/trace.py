@@ -69,9 +69,7 @@ _CHANGES_CONTAINERS = (
 
 _one_at_a_time = Lock(seconds=60)
 """Two traces would each take what the other does to objects that both functions reach for their function's state.
-
-After that time a trace goes on without: perhaps its function is waited for by one that is traced.
-"""
+After that time a trace goes on without: perhaps its function is waited for by one that is traced."""
 
 
 @undisturbed
@@ -142,8 +140,7 @@ def _recorded(
 ) -> Pipeline:
     """The pipeline of a function: recorded as it is, and deeply where that is refused or fixes a text or a number.
 
-    A later recording has to agree with the first one of each that was given up: what a function keeps out of sight is
-    not what it was then.
+    A later recording has to agree with the first of each that was given up: what a function keeps may be another.
     """
     found: Pipeline | None = None
     problem: TracepackError | None = None

@@ -55,8 +55,8 @@ def telling(pipeline: Traced, lines: Iterable[str] = (), refused: RecordError | 
 
 def _with_cause(line: str, refused: RecordError) -> str:
     """A line whose advice helps nobody, since another line of the function is why, with that one in its place."""
-    why = f", because lists of any length were refused: {refused}"
-    for advice, said in ((ANY_LENGTH, why), (_ANY_ROWS, why), (BOTH_WAYS, "")):
+    why = f"lists of any length were refused: {refused}"
+    for advice, said in ((ANY_LENGTH, f", because {why}"), (_ANY_ROWS, f"; {why}"), (BOTH_WAYS, "")):
         if line.endswith(f". {advice}"):
             return line.removesuffix(f". {advice}") + said
     return line
@@ -159,7 +159,7 @@ def _fixed(node: Node, guard: Guard, what: str) -> Iterator[str]:
     why, found = guard.reason.removeprefix(_ONLY), guard.expected
     if why in _LENGTHS:
         yield (f"{node.line}: the length is fixed to {found}. {of_any_length(node.line)}")
-    elif why == ROWS or why in ONE_BY_ONE:
+    elif why == ROWS:
         yield f"{node.line}: the number of rows is fixed to {found}. {_ANY_ROWS}"
     elif why == guard.reason or (why == BRANCH and (type(found) is not bool or what != "an argument")):
         return
@@ -167,7 +167,8 @@ def _fixed(node: Node, guard: Guard, what: str) -> Iterator[str]:
         form = f". {both_ways(node.line)}" if why == "it was compared" else ""
         yield f"{node.line}: a text is fixed to {found!r}, because {why}{form}"
     elif type(found) in (int, float, complex, bool) and (type(found) is not bool or what == "an argument"):
-        form = instead(node.line) or (both_ways(node.line) if why == BRANCH else "")
+        any_form = both_ways(node.line) if why == BRANCH else _ANY_ROWS if why in ONE_BY_ONE else ""
+        form = instead(node.line) or any_form
         yield f"{node.line}: {what} is fixed to {found!r}, because {why}{'. ' if form else ''}{form.rstrip('.')}"
 
 

@@ -16,10 +16,9 @@ from typing import Any
 import torch
 
 from ...ops.graph.graph import Graph, Node, Operator, Value
-from ...ops.graph.operators.names import FRESH, VIEW, effect
-from ...ops.graph.traverse import leaves, map_leaves, subgraphs, uses
+from ...ops.graph.operators.names import DRAWING, FRESH, VIEW, effect
+from ...ops.graph.traverse import leaves, subgraphs, uses
 from ...ops.graph.types import ANY, STRINGS, ListType, Type
-from ...ops.graph.verify import verify
 from ...ops.runtime.plan import Plan
 from ...ops.runtime.user_code import user_line
 from ..proxies.base import is_traced
@@ -27,10 +26,9 @@ from ..proxies.byte_strings import TracedBytes
 from ..proxies.lists import TracedList
 from ..proxies.make import traced
 from ..proxies.trees import list_type, same_container, value_type
-from ..recheck.prune import prune
 from ..recording.recorder import Recorder
 from ..rules.gradients import end_grad_mode, follow_grad_mode
-from .ways import EMPTY, MOST_WAYS, Fork, Tree, Way
+from .ways import EMPTY, MOST_WAYS, Fork, Tree, Way, closed_graph
 
 
 class Loop:
@@ -247,25 +245,7 @@ class Loop:
 
     def _over(self, nodes: Sequence[Node], output: Any, given: Sequence[Value]) -> Graph:
         """The closed graph of some nodes over copies of what is given to it."""
-        known: dict[int, Any] = {}
-
-        def made(leaf: Any) -> Any:
-            if isinstance(leaf, Value):
-                known[id(leaf)] = Value(leaf.type)
-                return known[id(leaf)]
-            return leaf
-
-        def used(leaf: Any) -> Any:
-            return known.get(id(leaf), leaf) if isinstance(leaf, Value) else leaf
-
-        inputs = tuple(made(value) for value in given)
-        copies = []
-        for node in nodes:
-            args, kwargs = map_leaves(used, node.args), map_leaves(used, node.kwargs)
-            copies.append(Node(node.target, args, kwargs, map_leaves(made, node.output), node.line, True))
-        graph = prune(Graph(inputs, tuple(copies), map_leaves(used, output)))
-        verify(graph)
-        return graph
+        return closed_graph(nodes, output, given)
 
     def _node(self, graphs: list[Graph], outer: list[Value], output: Any) -> TracedList:
         recorder, source = self.recorder, self.source
@@ -304,7 +284,7 @@ class Loop:
                 continue
             name = node.target.name
             own = all(id(leaf) in inner for leaf in leaves(node.args[:1]) if isinstance(leaf, Value))
-            if name in ("py.draw", "py.generator", "py.seeded"):
+            if name in DRAWING:
                 self._refuse("draws random numbers", "Draw them before the loop.")
             if effect(name) not in (FRESH, VIEW) and not own:
                 self._refuse("writes to a tensor from outside of it", "Return the new value instead.")

@@ -14,7 +14,9 @@ from typing import Any
 from ...ops.graph.graph import Graph, Guard, Node, Operator, SourceLine, Value
 from ...ops.graph.traverse import leaves, map_leaves, subgraphs, walk
 from ...ops.graph.types import ANY, SCALARS, STRINGS, ListType, TensorType, Type
+from ...ops.graph.verify import verify
 from ..proxies.tracer import Refuser
+from ..recheck.prune import prune
 
 EMPTY = "the example of a list is empty"
 """How the refusal of a loop begins that nothing shows."""
@@ -163,6 +165,29 @@ class Tree:
     def _refuse(self, what: str) -> None:
         fix = "Give the same kind of value on each: float(x) makes a number of one of numpy or of a tensor."
         self.recorder.refuse(f"a loop over a list of any length {what}", fix)
+
+
+def closed_graph(nodes: Sequence[Node], output: Any, given: Sequence[Value]) -> Graph:
+    """The closed graph of some nodes over copies of what is given to it."""
+    known: dict[int, Any] = {}
+
+    def made(leaf: Any) -> Any:
+        if isinstance(leaf, Value):
+            known[id(leaf)] = Value(leaf.type)
+            return known[id(leaf)]
+        return leaf
+
+    def used(leaf: Any) -> Any:
+        return known.get(id(leaf), leaf) if isinstance(leaf, Value) else leaf
+
+    inputs = tuple(made(value) for value in given)
+    copies = []
+    for node in nodes:
+        args, kwargs = map_leaves(used, node.args), map_leaves(used, node.kwargs)
+        copies.append(Node(node.target, args, kwargs, map_leaves(made, node.output), node.line, True))
+    graph = prune(Graph(inputs, tuple(copies), map_leaves(used, output)))
+    verify(graph)
+    return graph
 
 
 _LISTS = {ANY, STRINGS}

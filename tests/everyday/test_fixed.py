@@ -267,7 +267,7 @@ def test_a_number_of_rows_that_data_decides_is_said_where_it_is_fixed() -> None:
 
     example = torch.tensor([1.0, -1.0, 2.0])
     with pytest.warns(
-        UserWarning, match=r"for row in x\[x > 0\]:: the number of rows is fixed to 2, because .* dict.update"
+        UserWarning, match=r"for row in x\[x > 0\]:: the number of rows is fixed to 2; lists of .* dict.update"
     ):
         mod = loaded(process, example)
     assert mod(torch.tensor([3.0, 4.0, -1.0, -2.0])) == {"last": torch.tensor(4.0)}

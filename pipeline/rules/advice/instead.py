@@ -50,20 +50,22 @@ _ITERATING = {
     "starmap": "[function(*each) for each in items]",
     "compress": "[x for x, keep in zip(xs, mask) if keep]",
     "repeat": "[(x, value) for x in xs]",
-    "tuple": "[x for x in xs], a list,",
-    "zip(*": "[[row[i] for row in rows] for i in range(len(rows[0]))]",
     "cycle": "[(table[i % len(table)], x) for i, x in enumerate(xs)]",
 }
 """What does the work of functions of itertools and collections, for lists of any length."""
-_SHOWN = {"zip(*": "zip(*rows)"}
-_CALLS = re.compile(rf"\b(zip\(\*|(?:{'|'.join(name for name in _ITERATING if name.isidentifier())})(?=\())")
+_MAKING = {"tuple(": "[x for x in xs], a list,", "zip(*": "[[row[i] for row in rows] for i in range(len(rows[0]))]"}
+"""The same for what makes tuples."""
+_CALLS = re.compile(rf"\b({'|'.join(_ITERATING)})\(")
 ANY_LENGTH = "A list comprehension, or tracepack.map(fn, items), keeps it free"
 
 
 def of_any_length(line: SourceLine | None) -> str:
     """What keeps the length of a list free that a line goes through."""
-    found = _CALLS.search(line.code if line is not None else "")
-    return f"Instead of {_SHOWN.get(found[1], found[1])} {_ITERATING[found[1]]} keeps it free" if found else ANY_LENGTH
+    code = line.code if line is not None else ""
+    if found := _CALLS.search(code):
+        return f"Instead of {found[1]} {_ITERATING[found[1]]} keeps it free"
+    made = next((each for each in _MAKING if re.search(rf"\b{re.escape(each)}", code)), "")
+    return f"Instead of {made}…) {_MAKING[made]} keeps it free" if made else ANY_LENGTH
 
 
 _ROUNDS = "Use tracepack.while_loop(cond_fn, body_fn, *carried), as docs/guide.md does for boxes."

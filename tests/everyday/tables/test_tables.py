@@ -10,7 +10,7 @@ import torch
 
 import tracepack
 from tests.everyday.case import check, loaded
-from tests.everyday.tables import array_rows, lines
+from tests.everyday.tables import array_rows, fallible, lines
 
 
 @pytest.mark.parametrize("name", array_rows.CASES)
@@ -47,7 +47,10 @@ def _scaled_in_place(table):
 
 def test_rows_that_a_loop_writes_to_keep_their_number_and_the_form_that_is_shown_does_not() -> None:
     table = np.arange(6.0).reshape(3, 2)
-    with pytest.warns(UserWarning, match="the number of rows is fixed to 3. A list comprehension over them, or"):
+    with pytest.warns(
+        UserWarning,
+        match="a size is fixed to 3, because the function goes through .* A list comprehension over them, or",
+    ):
         mod = loaded(_scaled_in_place, table)
     assert np.array_equal(mod(table + 1), _scaled_in_place(table + 1))
     mod = loaded(lambda table: np.stack([row / row.sum() for row in table]), table)
@@ -81,14 +84,14 @@ def test_a_comprehension_that_another_line_fixes_is_said_with_that_line() -> Non
             lambda words: tuple(w for w in words if w),
             ["a", "b"],
             ["c", "", "d"],
-            "Instead of tuple [x for x in xs], a list, keeps it free",
+            "Instead of tuple(…) [x for x in xs], a list, keeps it free",
             lambda words: [w for w in words if w],
         ),
         (
             lambda rows: [list(column) for column in zip(*rows, strict=False)],
             [[1, 2], [3, 4]],
             [[5, 6]],
-            "Instead of zip(*rows) [[row[i] for row in rows] for i in range(len(rows[0]))] keeps it free",
+            "Instead of zip(*…) [[row[i] for row in rows] for i in range(len(rows[0]))] keeps it free",
             lambda rows: [[row[i] for row in rows] for i in range(len(rows[0]))],
         ),
     ],
@@ -105,11 +108,76 @@ def test_a_set_as_a_result_is_refused_with_the_form_that_works(process) -> None:
     assert loaded(lambda xs: sorted({x for x in xs if x}), [1, 2, 0])([0, 5, 5, 4]) == [4, 5]
 
 
-def test_rows_that_are_unpacked_are_said() -> None:
-    def process(x):
-        first, second = x
-        return first - second
+@pytest.mark.parametrize("name", fallible.CASES)
+def test_choices_whose_sides_may_fail(name) -> None:
+    check(fallible.CASES[name])
 
-    with pytest.warns(UserWarning, match="the number of rows is fixed to 2"):
-        mod = loaded(process, torch.ones(2, 3))
-    assert mod.signature.startswith("(x: f32[2,N])")
+
+def test_a_side_that_is_not_chosen_is_not_run() -> None:
+    mod = loaded(lambda n, k: n // k if k > 0 else 0, 7, 2)
+    assert (mod(9, 3), mod(9, 0), mod(9, -1)) == (3, 0, 0)
+    mod = loaded(lambda n, k: n // k if k > -2 else 0, 7, 2)
+    with pytest.raises(tracepack.TracepackError, match="ZeroDivisionError|by zero"):
+        mod(9, 0)
+
+
+def test_a_side_that_fails_on_the_example_leaves_the_way_of_the_example() -> None:
+    with pytest.warns(UserWarning, match="an argument is fixed to '', because it was compared. tracepack.cond.text, "):
+        mod = loaded(lambda text: text[0] if text else "-", "")
+    assert mod("") == "-"
+    with pytest.raises(tracepack.GuardError, match="a branch was taken on it; got True"):
+        mod("a")
+
+
+def test_sides_of_different_types_leave_the_way_of_the_example() -> None:
+    with pytest.warns(UserWarning, match="a condition on a text is fixed to True"):
+        mod = loaded(lambda text: text[0] if text else 0, "abc")
+    assert mod("x") == "x"
+
+
+def test_a_side_that_changes_something_leaves_the_way_of_the_example() -> None:
+    seen: list[int] = []
+
+    def process(n):
+        return seen.append(n) or n * 2 if n > 2 else n
+
+    with pytest.warns(UserWarning, match="a condition on a number is fixed to True"):
+        mod = loaded(process, 3)
+    assert mod(5) == 10
+    with pytest.raises(tracepack.GuardError, match="a branch was taken on it"):
+        mod(1)
+
+
+def test_a_variable_that_one_side_sets_and_another_one_reads_leaves_the_way_of_the_example() -> None:
+    with pytest.warns(UserWarning, match="a condition on a number is fixed to True"):
+        mod = loaded(fallible.swapped, 7, 2)
+    assert mod(9, 2) == fallible.swapped(9, 2) == 4
+    with pytest.raises(tracepack.GuardError, match="a branch was taken on it"):
+        mod(2, 5)
+
+
+def test_a_condition_that_may_fail_after_the_first_is_said_with_a_form_that_works() -> None:
+    lines_said = _said(fallible.with_and, ["1", "2"])
+    form = "tracepack.cond(tracepack.cond(len(found) > 1, lambda: found[0] != 0, lambda: False), lambda: found[1] / fo"
+    assert any(form in each for each in lines_said)
+
+    def process(words):
+        found = fallible.numbers(words)
+        several = tracepack.cond(len(found) > 1, lambda: found[0] != 0, lambda: False)
+        return tracepack.cond(several, lambda: found[1] / found[0], lambda: 0.0)
+
+    mod = loaded(process, ["1", "2"])
+    for words in (["5"], ["", "x"], ["0", "3"], ["4", "2", "1"]):
+        assert mod(words) == fallible.with_and(words)
+
+
+def test_a_refused_choice_beside_one_that_is_recorded_is_the_one_that_is_said() -> None:
+    def process(words):
+        kept = [word for word in words if word]
+        first = kept[0] if kept else "none"
+        return first, torch.ones(2) if len(kept) > 1 else torch.zeros(1)
+
+    lines_said = _said(process, ["1", "2"])
+    form = "Write tracepack.cond(len(kept) > 1, lambda: torch.ones(2), lambda: torch.zeros(1)): it keeps both ways"
+    assert any(form in each for each in lines_said)
+    assert not any("lambda: kept[0]" in each for each in lines_said)
