@@ -159,27 +159,40 @@ def _rebound(lines: Sequence[ast.stmt]) -> list[str]:
 
 
 def _of_hanging(function: ast.AST, lines: Sequence[ast.stmt], place: int) -> str:
-    """What takes the place of an `if` whose lines hang on each other: they become a function."""
-    branch, set_before = lines[place], _set_in(lines[:place])
-    if not isinstance(function, ast.FunctionDef) or not isinstance(branch, ast.If) or branch.orelse:
+    """What takes the place of an `if` whose lines hang on each other: they become functions."""
+    branch = lines[place]
+    if not isinstance(function, ast.FunctionDef) or not isinstance(branch, ast.If) or not is_plain(branch.test):
         return ""
-    plain = (isinstance(each, ast.Assign | ast.AugAssign) and is_plain(each) for each in branch.body)
-    parts = [part for each in branch.body for part in ast.walk(each)]
+    if not all(map(_sets_names, [*branch.body, *branch.orelse])):
+        return ""
+    read = {part.id for each in lines[place + 1 :] for part in ast.walk(each) if isinstance(part, ast.Name)}
+    names = [name for name in _set_in([*branch.body, *branch.orelse]) if name in read]
+    known = {each.arg for each in function.args.args} | {*_set_in(lines[:place])}
+    known |= {*_set_in(branch.body)} & {*_set_in(branch.orelse)}
+    if not names or not known.issuperset(names):
+        return ""
+    found = ", ".join(names)
+    kept = found if len(names) == 1 else f"({found})"
+    test, side = _test(branch.test), _defined("side", branch.body, known)
+    if not branch.orelse:
+        form = f"{found} = tracepack.cond({test}, side, lambda: {kept})"
+        return f"{form}, where {side} has the lines of the branch and returns {found},"
+    form = f"{found} = tracepack.cond({test}, side, other), where {side} has the lines of the branch"
+    return f"{form}, {_defined('other', branch.orelse, known)} those of else, and both return {found},"
+
+
+def _sets_names(statement: ast.stmt) -> bool:
+    """Whether a statement does nothing but set variables."""
+    parts = ast.walk(statement)
     stored = [
         part for part in parts if isinstance(part, ast.Attribute | ast.Subscript) and isinstance(part.ctx, ast.Store)
     ]
-    if not all(plain) or stored or not is_plain(branch.test):
-        return ""
-    read = {part.id for each in lines[place + 1 :] for part in ast.walk(each) if isinstance(part, ast.Name)}
-    names = [name for name in _set_in(branch.body) if name in read]
-    known = {each.arg for each in function.args.args} | set(set_before)
-    if not names or not known.issuperset(names):
-        return ""
-    given = ", ".join(f"{name}={name}" for name in _rebound(branch.body))
-    found = ", ".join(names)
-    kept = found if len(names) == 1 else f"({found})"
-    form = f"{found} = tracepack.cond({_test(branch.test)}, side, lambda: {kept})"
-    return f"{form}, where def side({given}): has the lines of the branch and returns {found},"
+    return isinstance(statement, ast.Assign | ast.AugAssign) and is_plain(statement) and not stored
+
+
+def _defined(name: str, lines: Sequence[ast.stmt], known: set[str]) -> str:
+    """How a function of some lines begins: it is given what they read before they set it."""
+    return f"def {name}({', '.join(f'{each}={each}' for each in _rebound(lines) if each in known)}):"
 
 
 def _set_in(lines: Sequence[ast.stmt]) -> list[str]:

@@ -71,7 +71,8 @@ def _form(tree: ast.AST, line: SourceLine) -> str:
                     continue
                 first = place + (_given(each) is not None)
                 before = _given(lines[first - 1]) if first else None
-                return _of_lines(before, lines[first:])
+                form = _of_lines(before, lines[first:])
+                return f"{form}, in place of both lines," if form and before is not None else form
     return ""
 
 

@@ -171,6 +171,42 @@ def test_a_condition_that_may_fail_after_the_first_is_said_with_a_form_that_work
         assert mod(words) == fallible.with_and(words)
 
 
+def _spread(words):
+    found = fallible.numbers(words)
+    if len(found) > 1:
+        mean = sum(found) / len(found)
+        spread = sum((n - mean) ** 2 for n in found) / (len(found) - 1)
+    else:
+        mean = 0.0
+        spread = -1.0
+    return mean, spread
+
+
+def test_sides_of_several_lines_are_said_as_functions_which_work() -> None:
+    said = "mean, spread = tracepack.cond(len(found) > 1, side, other), where def side(): has the lines of the branch"
+    assert any(f"{said}, def other(): those of else, and both return" in each for each in _said(_spread, ["1", "2"]))
+
+    def process(words):
+        found = fallible.numbers(words)
+
+        def side():
+            mean = sum(found) / len(found)
+            spread = sum((n - mean) ** 2 for n in found) / (len(found) - 1)
+            return mean, spread
+
+        def other():
+            mean = 0.0
+            spread = -1.0
+            return mean, spread
+
+        mean, spread = tracepack.cond(len(found) > 1, side, other)
+        return mean, spread
+
+    mod = loaded(process, ["1", "2"])
+    for words in (["x"], ["4"], ["1", "5", "9", "y"]):
+        assert mod(words) == _spread(words)
+
+
 def test_a_refused_choice_beside_one_that_is_recorded_is_the_one_that_is_said() -> None:
     def process(words):
         kept = [word for word in words if word]
