@@ -61,14 +61,14 @@ def with_constant_loops(make: Callable[[], Any], recorded: Callable[[Any], Made]
             try:
                 found = recorded(tracing)
             except Exception as error:
-                further = attempt.passed and attempt.running is None
+                further = attempt.passed and not attempt.running
                 problem, found = error if further else problem or error, None
         if found is not None and (best is None or guards_of(found) < guards_of(best[1])):
             best = tracing, found
-        elif attempt.running is not None:  # one of its sides fails on the example, or gives other things
-            failed.add(attempt.running)
-        elif looped and attempt.wanted <= looped | failed:
-            break
+        elif attempt.wanted <= looped | failed:
+            if looped and not attempt.running:
+                break
+            failed |= {*attempt.running[-1:]}  # a side of it fails on the example, or gives other things
         more = (attempt.wanted if best is not None else attempt.wanted | attempt.others) - failed
         if more <= looped and not looped & failed:
             break

@@ -91,6 +91,15 @@ def by_helper(words):
     return round(mean_of(numbers(words)), 2)
 
 
+def middle(numbers):
+    return numbers[len(numbers) // 2] if numbers else -1
+
+
+def by_nested_helpers(words):
+    found = numbers(words)
+    return middle(found) * 2 if len(found) > 1 else middle(found)
+
+
 def masked(x):
     kept = x[x > 0]
     return float(kept.mean()) if len(kept) else 0.0
@@ -114,6 +123,7 @@ CASES = {
     "after each other": Case(after_each_other, [["1", "2"]], [[["9"]], [["x"]], [["0"]], [["2", "a", "b"]]]),
     "longest": Case(longest, [["b", "aa"]], [[[""]], [["x", "", "yyy"]]]),
     "by a helper": Case(by_helper, WORDS, OTHER_WORDS),
+    "a choice in a choice": Case(by_nested_helpers, WORDS, OTHER_WORDS),
     "first letter": Case(lambda text: text[0] if text else "-", TEXTS, OTHER_TEXTS),
     "a number of a text": Case(lambda text: int(text) if text.isdigit() else -1, ["3"], OTHER_TEXTS),
     "masked": Case(masked, [torch.tensor([1.0, 2.0])], [[torch.tensor([-1.0])], [torch.tensor([3.0, -1.0, 4.0])]]),

@@ -148,6 +148,18 @@ def test_a_side_that_changes_something_leaves_the_way_of_the_example() -> None:
         mod(1)
 
 
+def _product(n):
+    return n * _product(n - 1) if n > 1 else 1
+
+
+def test_a_function_that_calls_itself_keeps_the_way_of_the_example() -> None:
+    with pytest.warns(UserWarning, match="a condition on a number is fixed to True"):
+        mod = loaded(_product, 4)
+    assert mod(4) == 24
+    with pytest.raises(tracepack.GuardError, match="a branch was taken on it"):
+        mod(3)
+
+
 def test_a_variable_that_one_side_sets_and_another_one_reads_leaves_the_way_of_the_example() -> None:
     with pytest.warns(UserWarning, match="a condition on a number is fixed to True"):
         mod = loaded(fallible.swapped, 7, 2)

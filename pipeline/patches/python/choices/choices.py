@@ -41,12 +41,14 @@ class _HowFar:
     Attributes:
         values: what its sides give, as far as they were run; nodes: what each recorded, where these are cut out.
         mark: where the nodes of the side that runs begin.
+        frame: the id of the frame that runs it: a side may call the function again.
         place: the number of the condition that is reached; after the last one, that of the side.
     """
 
     values: dict[int, Any]
     place: Any = None
     mark: int = 0
+    frame: int = 0
     nodes: dict[int, list[Any]] = field(default_factory=dict)
 
 
@@ -105,9 +107,9 @@ class Choice:
         recorder = active()
         if recorder is None:
             return found
-        reached = self.reached.get(recorder) if at else None
+        frame = sys._getframe(2)  # the user's code asks
+        reached = self._reached(recorder, frame) if at else None
         if reached is None:
-            frame = sys._getframe(2)  # the user's code asks
             reached = None if type(found) is bool else self.sides.begun(recorder, found, frame)
         if reached is None:
             return found
@@ -119,8 +121,12 @@ class Choice:
             return plain
         found = recorder.scalar("bool", found) if traced else bool(found)
         reached.place = self._next(recorder, at, found, reached.place)
-        self.reached[recorder], reached.mark = reached, len(recorder.nodes)
+        self.reached[recorder], reached.mark, reached.frame = reached, len(recorder.nodes), id(frame)
         return self.ways[at]
+
+    def _reached(self, recorder: Recorder, frame: FrameType) -> _HowFar | None:
+        found = self.reached.get(recorder)
+        return found if found is not None and found.frame == id(frame) else None
 
     def _next(self, recorder: Recorder, at: int, found: Any, before: Any) -> Any:
         """The number of the condition that is reached; after the last condition, that of the side."""
@@ -139,7 +145,7 @@ class Choice:
 
     def _done(self, number: int, last: bool, value: Any) -> Any:
         recorder = active()
-        reached = None if recorder is None else self.reached.get(recorder)
+        reached = None if recorder is None else self._reached(recorder, sys._getframe(2))
         if recorder is None or reached is None:
             return value if last else (False, value)
         reached.values[number] = value

@@ -37,7 +37,7 @@ class LoopAttempt:
         looped: the loops whose constants are one.
         wanted: those that branched where that is guarded or refused.
         others: those that branched inside of a loop over a list of any length.
-        running: the choice whose sides run, both ways: they are why a recording fails then.
+        running: the choices whose sides run, both ways: the last one is why a recording fails then.
         passed: whether a choice went both ways: what is refused after it, another recording could not reach.
         known: whether the rounds of a loop only compute, where no local variable can be called.
     """
@@ -45,7 +45,7 @@ class LoopAttempt:
     looped: frozenset[Key]
     wanted: set[Key] = field(default_factory=set)
     others: set[Key] = field(default_factory=set)
-    running: Key | None = None
+    running: list[Key] = field(default_factory=list)
     passed: bool = False
     known: dict[Key, bool] = field(default_factory=dict)
 
@@ -77,8 +77,8 @@ def goes_both_ways(key: Key) -> bool:
     attempt = _attempt.get()
     if attempt is None:
         return False
-    if key in attempt.looped:
-        attempt.running = key
+    if key in attempt.looped and key not in attempt.running:
+        attempt.running.append(key)
         return True
     attempt.wanted.add(key)
     return False
@@ -88,7 +88,8 @@ def went_both_ways() -> None:
     """Takes note that all sides of a choice have run."""
     attempt = _attempt.get()
     if attempt is not None:
-        attempt.running, attempt.passed = None, True
+        attempt.running.pop()
+        attempt.passed = True
 
 
 class ConstantRounds:
