@@ -23,6 +23,7 @@ from ..proxies.arrays import TracedArray
 from ..proxies.base import is_traced
 from ..proxies.tracer import Tracer
 from ..proxies.trees import concrete
+from .advice.instead import instead
 
 _OPERATORS = {
     "add": "add", "subtract": "sub", "multiply": "mul", "divide": "truediv", "floor_divide": "floordiv",
@@ -155,7 +156,8 @@ def _record(recorder: Tracer, name: str, known: str | None, args: Any, kwargs: A
     """Records a function of numpy by its own name, or by that in the table of operators."""
     name = name if name in allowed() else known or name
     if name not in allowed():
-        recorder.refuse(f"{name} cannot be recorded", "Use another function of numpy's, or one of torch, for it.")
+        form = instead(user_line()) or "Use another function of numpy's, or one of torch, for it."
+        recorder.refuse(f"{name} cannot be recorded", form)
     return recorder.array(name, *args, **kwargs)
 
 

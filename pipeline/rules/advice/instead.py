@@ -30,6 +30,7 @@ _INSTEAD = {
     "Path(": "Use text.rpartition('/')[2] for the name, and text.rpartition('.')[2] for the ending.",
     "timedelta(": "Write seconds // 3600, seconds // 60 % 60 and seconds % 60 into an f-string.",
     "validate_python(": "Make a dict of it, and a model of that dict outside of the function.",
+    "apply_along_axis(": "Write np.array([function(row) for row in table]), or table.T for the columns.",
     "math.dist(": "Use math.sqrt(sum((x - y) ** 2 for x, y in zip(a, b))).",
     "fsum(": "Use sum(values).",
     "isclose(": "Write abs(a - b) <= 1e-9 * max(abs(a), abs(b)).",

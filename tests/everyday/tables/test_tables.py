@@ -57,6 +57,15 @@ def test_rows_that_a_loop_writes_to_keep_their_number_and_the_form_that_is_shown
     assert np.array_equal(mod(np.ones((5, 2))), _scaled_in_place(np.ones((5, 2))))
 
 
+def test_a_function_along_an_axis_is_refused_with_the_form_that_works() -> None:
+    table = np.arange(6.0).reshape(3, 2)
+    form = r"Write np.array\(\[function\(row\) for row in table\]\), or table.T for the columns"
+    with pytest.raises(tracepack.RecordError, match=form):
+        tracepack.trace(lambda table: np.apply_along_axis(np.ptp, 1, table), table)
+    mod = loaded(lambda table: np.array([np.ptp(row) for row in table]), table)
+    assert np.array_equal(mod(np.ones((5, 2))), np.zeros(5))
+
+
 def _said(process, *example) -> list[str]:
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
