@@ -177,7 +177,7 @@ def first_number(text):
     return found.group() if found else "none"
 
 
-MATCH = "return next((found.group() for found in [*re.finditer('\\\\d+', text)][:1]), 'none'), in place of both lines, keeps "
+MATCH = "return next((found.group() for found in [*re.finditer('\\\\d+', text)][:1]), 'none'), in place of both lines"
 TEXTS = ["short", "a text that is longer", "", "42 is it", "Apple", "  "]
 CONDITIONS = {
     "a length": (
