@@ -22,7 +22,7 @@ def written_with_finditer(line: SourceLine | None) -> str:
 
 
 @dataclass(frozen=True)
-class _Match:
+class _FoundMatch:
     """A match that a name is given.
 
     Attributes:
@@ -81,11 +81,11 @@ def _blocks(statement: ast.stmt) -> bool:
     return hasattr(statement, "body") and not isinstance(statement, ast.If)
 
 
-def _given(statement: ast.stmt) -> _Match | None:
+def _given(statement: ast.stmt) -> _FoundMatch | None:
     """The match that a statement gives a variable."""
     match statement:
         case ast.Assign([ast.Name(name)], ast.Call() as call) if _finds(call):
-            return _Match(name, call)
+            return _FoundMatch(name, call)
     return None
 
 
@@ -93,7 +93,7 @@ def _finds(call: ast.Call) -> bool:
     return isinstance(call.func, ast.Attribute) and call.func.attr in _FINDING and all(map(is_plain, call.args))
 
 
-def _of_lines(given: _Match | None, lines: Sequence[ast.stmt]) -> str:
+def _of_lines(given: _FoundMatch | None, lines: Sequence[ast.stmt]) -> str:
     """The form for lines of which the first goes on by a match."""
     match lines:
         case [ast.If(test, [ast.Return(ast.expr() as one)], [ast.Return(ast.expr() as other)]), *_]:
@@ -113,31 +113,31 @@ def _of_lines(given: _Match | None, lines: Sequence[ast.stmt]) -> str:
     return ""
 
 
-def _returned(found: _Match | None, one: ast.expr, other: ast.expr) -> str:
+def _returned(found: _FoundMatch | None, one: ast.expr, other: ast.expr) -> str:
     value = "" if found is None else found.chosen(one, other)
     return f"return {value}" if value else ""
 
 
-def _stored(found: _Match | None, name: str, one: ast.expr, other: ast.expr) -> str:
+def _stored(found: _FoundMatch | None, name: str, one: ast.expr, other: ast.expr) -> str:
     value = "" if found is None or found.name == name else found.chosen(one, other)
     return f"{name} = {value}" if value else ""
 
 
-def _tested(given: _Match | None, test: ast.expr) -> _Match | None:
+def _tested(given: _FoundMatch | None, test: ast.expr) -> _FoundMatch | None:
     """The match by which a condition goes on: one that a variable has, or one that it gives a variable."""
     match test:
         case ast.NamedExpr(ast.Name(name), ast.Call() as call) if given is None and _finds(call):
-            return _Match(name, call)
+            return _FoundMatch(name, call)
         case ast.Name(name) if given is not None and name == given.name:
             return given
         case ast.BoolOp(ast.And(), [first, *others]):
             found = _tested(given, first)
-            return _Match(found.name, found.call, others) if found is not None and found.wanted else None
+            return _FoundMatch(found.name, found.call, others) if found is not None and found.wanted else None
         case ast.UnaryOp(ast.Not(), inner):
             found = _tested(given, inner)
-            return _Match(found.name, found.call, (), not found.wanted) if found and not found.conditions else None
+            return _FoundMatch(found.name, found.call, (), not found.wanted) if found and not found.conditions else None
         case ast.Compare(inner, [ast.Is() | ast.IsNot() as asked], [ast.Constant(None)]):
             found = _tested(given, inner)
             wanted = isinstance(asked, ast.IsNot)
-            return _Match(found.name, found.call, (), wanted) if found and not found.conditions else None
+            return _FoundMatch(found.name, found.call, (), wanted) if found and not found.conditions else None
     return None
