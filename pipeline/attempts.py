@@ -24,9 +24,23 @@ from .recheck.vary import clones
 
 Made = TypeVar("Made", bound=Callable[..., Any])
 
+
+class GivenUp(list[Any]):
+    """The first recordings that were given up, as pipelines.
+
+    Attributes:
+        refused: what the deep recording was refused for, where the plain one takes its place.
+    """
+
+    refused: RecordError | None = None
+
+
 MOST_TRIALS = 6
 MOST_MORE = 16
-"""Further recordings in which loops over constants become loops of the graph: each may show one more."""
+"""Further recordings in which loops over constants become loops of the graph, and choices go both ways.
+
+One may show another one inside of it, or after it.
+"""
 
 
 def with_constant_loops(make: Callable[[], Any], recorded: Callable[[Any], Made]) -> tuple[Any, Made]:
@@ -40,7 +54,7 @@ def with_constant_loops(make: Callable[[], Any], recorded: Callable[[Any], Made]
     """
     best: tuple[Any, Made] | None = None
     problem: Exception | None = None
-    looped: frozenset[Key] = frozenset()
+    looped, failed = frozenset[Key](), set[Key]()
     for _ in range(1 + MOST_MORE):
         tracing = make()
         with attempting(looped) as attempt:
@@ -48,15 +62,18 @@ def with_constant_loops(make: Callable[[], Any], recorded: Callable[[Any], Made]
                 found = recorded(tracing)
             except Exception as error:
                 beyond = getattr(error, "where", "") != getattr(problem, "where", "")
-                problem, found = error if beyond else problem or error, None
+                further = not attempt.running and (attempt.passed or beyond)
+                problem, found = error if further else problem or error, None
         if found is not None and (best is None or guards_of(found) < guards_of(best[1])):
             best = tracing, found
-        elif looped and best is not None:
+        elif attempt.wanted <= looped | failed:
+            if looped and not attempt.running and (best is not None or attempt.others <= looped | failed):
+                break
+            failed |= {*attempt.running[-1:]}  # a side of it fails on the example, or gives other things
+        more = (attempt.wanted if best is not None else attempt.wanted | attempt.others) - failed
+        if more <= looped and not looped & failed:
             break
-        more = attempt.wanted if best is not None else attempt.wanted | attempt.others
-        if more <= looped:
-            break
-        looped |= more
+        looped = (looped | more) - failed
     if best is None:
         assert problem is not None
         raise problem
@@ -93,7 +110,7 @@ def guards_of(pipeline: Any) -> int:
     return sum(isinstance(node.target, Guard) for node in walk(pipeline.graph))
 
 
-def agreeing(found: Made, earlier: Sequence[Made], tracing: Any, problem: Exception | None) -> Made:
+def agreeing(found: Made, earlier: Sequence[Any], tracing: Any, problem: Exception | None) -> Made:
     """A pipeline that answers as the first recordings of all that were given up do.
 
     Args:

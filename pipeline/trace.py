@@ -27,7 +27,7 @@ from ..ops.runtime.interrupts.verbs import undisturbed
 from ..ops.runtime.placement import runs_on
 from ..ops.runtime.user_code import attribute, first_line, unpacks, user_stacklevel, writing_line
 from ..ops.tracing_hook import current, recording
-from .attempts import agreeing, guards_of, with_filled_caches
+from .attempts import GivenUp, agreeing, guards_of, with_filled_caches
 from .blame import advice_on, blamed, refuse_swallowed, with_own_line
 from .examples import Examples, describe
 from .lists.fixed import fixed_lengths, lengths, telling
@@ -108,15 +108,16 @@ def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline
     given = arguments(process, examples, named)
     with Looking("the examples"):
         examined, names = describe(given)
-    earlier: list[Pipeline] = []
+    earlier = GivenUp()
     with _one_at_a_time():
         free, lines = _with_free_lists(process, given, earlier)
-        made = telling(free or _recorded(process, examined, names, Objects(process), earlier), lines)
+        found = free or _recorded(process, examined, names, Objects(process), earlier)
+        made = telling(found, lines, earlier.refused)
     return made.engaged_as_named({each.name: each.value for each in given if each.given})
 
 
 def _with_free_lists(
-    process: Callable[..., Any], given: Sequence[Given], earlier: list[Pipeline]
+    process: Callable[..., Any], given: Sequence[Given], earlier: GivenUp
 ) -> tuple[Pipeline | None, list[str]]:
     """The pipeline for lists of any length; None where there are none, or where the function needs their lengths.
 
@@ -136,12 +137,11 @@ def _with_free_lists(
 
 
 def _recorded(
-    process: Callable[..., Any], examples: Examples, names: Sequence[str], objects: Objects, earlier: list[Pipeline]
+    process: Callable[..., Any], examples: Examples, names: Sequence[str], objects: Objects, earlier: GivenUp
 ) -> Pipeline:
     """The pipeline of a function: recorded as it is, and deeply where that is refused or fixes a text or a number.
 
-    A later recording has to agree with the first one of each that was given up: what a function keeps out of sight is
-    not what it was then.
+    A later recording has to agree with the first of each that was given up: what a function keeps may be another.
     """
     found: Pipeline | None = None
     problem: TracepackError | None = None
@@ -165,6 +165,8 @@ def _recorded(
             if found is not None:
                 if any(why in str(error) for why in (EMPTY, UNORDERED, CHANGED, RUN_KEYS)):  # no mere length
                     warnings.warn(str(error), stacklevel=user_stacklevel())
+                elif isinstance(error, RecordError):
+                    earlier.refused = error
                 return found
             raise error if isinstance(error, RecordError | GuardError) or problem is None else problem from None
 

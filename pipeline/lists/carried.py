@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 
 from ...ops.graph.graph import Node, Operator
@@ -81,6 +82,7 @@ def kind_of_carried(thing: Any) -> str:
     if type(thing) is TracedList and thing.with_none is not None:
         return "list whose items may be None"
     thing = concrete(thing)
-    if isinstance(thing, torch.Tensor):
-        return f"{str(thing.dtype).removeprefix('torch.')} tensor of rank {thing.dim()}"
+    if isinstance(thing, torch.Tensor | np.ndarray):
+        what = "tensor" if isinstance(thing, torch.Tensor) else "array"
+        return f"{str(thing.dtype).removeprefix('torch.')} {what} of rank {thing.ndim}"
     return type(thing).__name__

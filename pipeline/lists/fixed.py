@@ -14,8 +14,8 @@ from ...ops.graph.types import SCALARS, STR, ScalarType, TensorType
 from ...ops.runtime.safety.patterns import is_linear, kind_of, pattern_among
 from ...ops.runtime.user_code import user_stacklevel
 from ..proxies.branches import BRANCH
-from ..recording.guards import MATCH
-from ..rules.advice.instead import both_ways, instead, of_any_length
+from ..recording.guards import MATCH, ONE_BY_ONE
+from ..rules.advice.instead import ANY_LENGTH, BOTH_WAYS, both_ways, instead, of_any_length, with_match
 from ..rules.gradients import ASKS_GRAD_MODE
 from ..rules.metadata import ROWS
 from ..signature.handlers import caught_errors
@@ -33,14 +33,33 @@ _LENGTHS = ("the length of the list was read", "the length of the dict was read"
 _CUTS = ("split", "chunk", "tensor_split", "vsplit", "hsplit", "dsplit")
 _COUNTS = ("split_size", "split_size_or_sections", "chunks", "indices_or_sections", "sections")
 _AS_WITHOUT = "The pipeline answers as it does under torch.no_grad(), whatever the mode is in which it is called"
+_ASKED_BY_PLACE = "getitem gives"
+"""How the refusal of a list begins whose items are tensors, one of which is asked for by its place."""
+_ANY_ROWS = "A list comprehension over them, or tracepack.map(fn, rows), keeps it free"
 _ONLY = "the recording holds for one value only, because "
 
 
-def telling(pipeline: Traced, lines: Iterable[str] = ()) -> Traced:
-    """A pipeline, with a line of warning for each value that it fixes, and for a need of trust; and some more lines."""
-    for line in dict.fromkeys([*lines, *_lines(pipeline.graph), *caught_errors(pipeline.graph)]):
+def telling(pipeline: Traced, lines: Iterable[str] = (), refused: RecordError | None = None) -> Traced:
+    """A pipeline, with a line of warning for each value that it fixes, and for a need of trust; and some more lines.
+
+    Args:
+        pipeline: the pipeline.
+        lines: more lines.
+        refused: for what lists of any length were refused; it is why a comprehension has a fixed length.
+    """
+    found = [line if refused is None else _with_cause(line, refused) for line in (*lines, *_lines(pipeline.graph))]
+    for line in dict.fromkeys([*found, *caught_errors(pipeline.graph)]):
         warnings.warn(line, UserWarning, stacklevel=user_stacklevel())
     return pipeline
+
+
+def _with_cause(line: str, refused: RecordError) -> str:
+    """A line whose advice helps nobody, since another line of the function is why, with that one in its place."""
+    why = f"lists of any length were refused: {refused}"
+    for advice, said in ((ANY_LENGTH, f", because {why}"), (_ANY_ROWS, f"; {why}"), (BOTH_WAYS, "")):
+        if line.endswith(f". {advice}"):
+            return line.removesuffix(f". {advice}") + said
+    return line
 
 
 def fixed_lengths(pipeline: _HasGraph) -> list[str]:
@@ -62,11 +81,10 @@ def lengths(lists: Mapping[str, int], error: Exception) -> list[str]:
         error: why they cannot be of any length.
     """
     where = f"{error.where}: " if isinstance(error, RecordError) and error.where else ""
-    return [
-        f"{where}the length of {name!r} is fixed to {length}. A list comprehension over it, or "
-        "tracepack.map(fn, items), keeps it free, where all items are alike"
-        for name, length in lists.items()
-    ]
+    why = ". A list comprehension over it, or tracepack.map(fn, items), keeps it free, where all items are alike"
+    if isinstance(error, RecordError) and not error.what.startswith(_ASKED_BY_PLACE):
+        why = f", because {error.what}{f'. {error.fix}' if error.fix else ''}"
+    return [f"{where}the length of {name!r} is fixed to {length}{why}" for name, length in lists.items()]
 
 
 def _lines(graph: Graph) -> Iterator[str]:
@@ -142,17 +160,15 @@ def _fixed(node: Node, guard: Guard, what: str) -> Iterator[str]:
     if why in _LENGTHS:
         yield (f"{node.line}: the length is fixed to {found}. {of_any_length(node.line)}")
     elif why == ROWS:
-        yield (
-            f"{node.line}: the number of rows is fixed to {found}. A list comprehension over them, or "
-            "tracepack.map(fn, rows), keeps it free"
-        )
+        yield f"{node.line}: the number of rows is fixed to {found}. {_ANY_ROWS}"
     elif why == guard.reason or (why == BRANCH and (type(found) is not bool or what != "an argument")):
         return
     elif isinstance(found, str | list):
         form = f". {both_ways(node.line)}" if why == "it was compared" else ""
         yield f"{node.line}: a text is fixed to {found!r}, because {why}{form}"
     elif type(found) in (int, float, complex, bool) and (type(found) is not bool or what == "an argument"):
-        form = instead(node.line) or (both_ways(node.line) if why == BRANCH else "")
+        any_form = both_ways(node.line) if why == BRANCH else _ANY_ROWS if why in ONE_BY_ONE else ""
+        form = instead(node.line) or any_form
         yield f"{node.line}: {what} is fixed to {found!r}, because {why}{'. ' if form else ''}{form.rstrip('.')}"
 
 
@@ -176,11 +192,8 @@ def _of_condition(node: Node, guard: Guard, made: Mapping[int, Node], constant: 
         return
     what = _subject(value, made, constant)
     if value.type == SCALARS[bool] and what and not _is_while(node):
-        form = _MATCHED if why == MATCH else both_ways(node.line)
+        form = with_match(node.line) if why == MATCH else both_ways(node.line)
         yield f"{node.line}: a condition on {what} is fixed to {guard.expected}, because {why}. {form}"
-
-
-_MATCHED = "next((m[1] for m in re.finditer(pattern, text)), default) keeps both ways, and so does re.sub"
 
 
 def _subject(value: Value, made: Mapping[int, Node], constant: set[int]) -> str:

@@ -22,11 +22,11 @@ from ..proxies.dicts import TracedDict
 from ..proxies.lists import WITH_NONE, Growing, TracedList
 from ..proxies.make import TracedOptional, traced
 from ..proxies.sets import TracedSet, dict_of, growable, table_of
-from ..proxies.trees import concrete, list_type, tensor_type
+from ..proxies.trees import concrete, is_array, list_type, own_copy, value_type
 from ..recording.recorder import Recorder
 from .carried import Carried, begun, keeps_keys, kind_of_carried
 from .loop import Loop
-from .ways import Tree, closed_over
+from .ways import Tree, closed_graph
 
 
 class Fold(Loop):
@@ -112,9 +112,8 @@ class Fold(Loop):
         if type(value) is TracedList or issubclass(type(value), TracedDict):
             return Value(ANY)
         plain = concrete(value)
-        if isinstance(plain, torch.Tensor):
-            with torch._C.DisableTorchFunction():
-                return Value(tensor_type(plain))
+        if is_array(plain):
+            return Value(value_type(plain))
         if type(plain) is list and not plain and not is_traced(value):
             return Value(ANY)
         return Value(SCALARS[type(plain)]) if type(plain) in SCALARS else None
@@ -131,14 +130,14 @@ class Fold(Loop):
             recorder.values.add(found, value, True)
             return found
         recorder.values.varying.add(id(value))
-        if self.ways and not found and isinstance(found, dict):
+        if self.ways and isinstance(found, dict) and not found:
             found = concrete(self.ways[0].result[place])  # what an earlier round may have put in
         if type(start) is TracedList:
             return start.like(value, list(found)).grow()
         if issubclass(type(start), TracedDict):
             table = start.like(value, dict(found))
             return (TracedSet(recorder, None, table) if place in self.sets else table).grow()
-        return traced(recorder, value, float(found) if place in self.floats else found, True)
+        return traced(recorder, value, float(found) if place in self.floats else own_copy(found), True)
 
     def _end_turn(self, values: tuple[Any, ...]) -> None:
         """Ends a round, with what the variables are after it."""
@@ -156,7 +155,7 @@ class Fold(Loop):
                 found[place] = self.recorder.scalar("cat_strings", old, values[place]) if values[place] else old
             elif type(self.start[place]) is TracedList or issubclass(type(self.start[place]), TracedDict):
                 found[place] = self._grown(place, values[place])
-            elif not self.apart and _is_tensor(values[place]) and not _is_tensor(self.start[place]):
+            elif not self.apart and is_array(concrete(values[place])) and not is_array(concrete(self.start[place])):
                 self._meets_unlike(place)
         way.result = tuple(found)
         self.end_round()
@@ -245,7 +244,9 @@ class Fold(Loop):
         self._refuse_writes_to_captured()
         outer = self._outer(inner, self.ways)
         recorder.rounds.left |= inner
-        tree = Tree(recorder, self.line, (*own, *outer), lambda nodes, found: closed_over(nodes, found, (*own, *outer)))
+        tree = Tree(
+            recorder, self.line, (*own, *outer), lambda nodes, found: closed_graph(nodes, found, (*own, *outer))
+        )
         graphs = self._graphs(*tree.output(self.ways), own, outer)
         return self._written(graphs, changed, outer)
 
@@ -280,7 +281,7 @@ class Fold(Loop):
             *nodes,
             Node(Operator("py.add"), (count, 1), {}, following, self.line, True),
         ]
-        return [closed_over(test, (more,), inputs), closed_over(body, (following, *output), inputs)]
+        return [closed_graph(test, (more,), inputs), closed_graph(body, (following, *output), inputs)]
 
     def _written(self, graphs: list[Graph], changed: Sequence[int], outer: list[Value]) -> tuple[Any, ...]:
         recorder = self.recorder
@@ -290,7 +291,7 @@ class Fold(Loop):
         constants = [self.source.concrete, *(self._concrete(value) for value in outer)]
         with torch._C.DisableTorchFunction(), recorder.within():
             test, body = (Plan(graph) for graph in graphs)
-            state: Any = (0, *(each.clone() if isinstance(each, torch.Tensor) else each for each in concrete(start)))
+            state: Any = (0, *map(own_copy, concrete(start)))
             while test.run([*state, *constants])[0]:
                 state = body.run([*state, *constants])
         found = list(self.start)
@@ -326,7 +327,7 @@ class Fold(Loop):
             with torch._C.DisableTorchFunction(), recorder.within():
                 return recorder.values.add(copy := result.clone(), varies=True), copy
         texts = type(result) is list and bool(result) and all(type(item) is str for item in result)
-        kind: Type = SCALARS.get(type(result), ANY)
+        kind: Type = value_type(result)
         if type(result) is list:
             kind = STRINGS if texts else list_type(result) or ANY
         value, start = Value(kind), self.start[place]
@@ -342,7 +343,3 @@ class Fold(Loop):
         if place in self.names.later:
             stand_in.grow()
         return value, stand_in
-
-
-def _is_tensor(thing: Any) -> bool:
-    return isinstance(thing, torch.Tensor)

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from ...ops.graph.graph import Graph, Node, Operator, Value
-from ...ops.graph.operators.names import FRESH, VIEW, effect
+from ...ops.graph.operators.names import DRAWING, FRESH, VIEW, effect
 from ...ops.graph.traverse import leaves, subgraphs, uses
 from ...ops.graph.types import ANY, STRINGS, ListType
 from ...ops.runtime.plan import Plan
@@ -25,10 +25,10 @@ from ..proxies.base import is_traced
 from ..proxies.byte_strings import TracedBytes
 from ..proxies.lists import NESTED, WITH_NONE, TracedList
 from ..proxies.make import TracedOptional, traced
-from ..proxies.trees import same_container
+from ..proxies.trees import same_container, value_type
 from ..recording.recorder import Recorder
 from ..rules.gradients import end_grad_mode, follow_grad_mode
-from .ways import EMPTY, MOST_WAYS, Fork, Tree, Way, closed_over, from_outside, list_of_results, type_of_item
+from .ways import EMPTY, MOST_WAYS, Fork, Tree, Way, closed_graph, from_outside, list_of_results
 
 
 class Loop:
@@ -96,7 +96,7 @@ class Loop:
             self.recorder.refuse(WITH_NONE, "Choose what stands for None before: {'label': label or 'none'}.")
         self.grad_mode = follow_grad_mode(self.recorder)
         self.recorder.rounds.open.append(self)
-        self.value = Value(type_of_item(self.source.concrete[0]) if self.source.with_none is None else ANY)
+        self.value = Value(value_type(self.source.concrete[0]) if self.source.with_none is None else ANY)
 
     def _example(self, given: tuple[bool, ...]) -> Any:
         """The item of the example for a way: one that takes it, where there is one."""
@@ -136,7 +136,7 @@ class Loop:
     def leave_out(self) -> None:
         """Notes that a comprehension goes on without a result on this way."""
         assert self.way is not None
-        self.way.kept = self.into is not None
+        self.way.left_out = self.into is None
 
     def stand_in(self, value: Value, item: Any, kind: Any) -> Any:
         """What the function gets for an item; one that is known to be a record has the keys of its type."""
@@ -164,7 +164,7 @@ class Loop:
 
     def part(self, value: Value, key: Any, item: Any, kind: Any) -> Any:
         """What the function gets for a part of an item that is a tuple or a record."""
-        found = Value(kind if isinstance(kind, ListType) else type_of_item(item))
+        found = Value(kind if isinstance(kind, ListType) else value_type(item))
         node = Node(Operator("py.getitem"), (value, key), {}, found, self.line, self.source.varies)
         self.recorder.nodes.append(node)
         return self.stand_in(found, item, kind)
@@ -199,7 +199,7 @@ class Loop:
         recorder = self.recorder
         recorder.rounds.open.remove(self)
         self.frame = recorder.rounds.closing = None
-        if self.into is None and len(results) != sum(way.kept for way in self.ways):
+        if self.into is None and len(results) != sum(not way.left_out for way in self.ways):
             self._refuse("gives another number of values than one for each item", "Write one `for`.")
         self._hand_out(results)
         self.ways.sort(key=lambda way: [not side for side in way.taken])
@@ -229,10 +229,10 @@ class Loop:
 
     def _hand_out(self, results: Sequence[Any]) -> None:
         """Gives each way its result; one that appended nothing leaves its item out."""
-        before, plain = 0, iter(results)
+        before = 0
         for way in self.ways:
-            found = results[before : way.filled] if self.into is not None else [next(plain)] if way.kept else []
-            before = way.filled
+            after = before + (not way.left_out) if self.into is None else way.filled
+            found, before = results[before:after], after
             if len(found) > 1:
                 self._refuse("appends several values in one round", "Append one tuple of them.")
             way.kept, way.result = bool(found), found[0] if found else None
@@ -259,7 +259,7 @@ class Loop:
     def _graph(self, nodes: Sequence[Node], output: Any, outer: list[Value]) -> Graph:
         """The closed graph of the body or of the test, over values of its own."""
         assert self.value is not None
-        return closed_over(nodes, output, (self.value, *outer))
+        return closed_graph(nodes, output, (self.value, *outer))
 
     def _node(self, graphs: list[Graph], outer: list[Value], output: Any) -> TracedList:
         recorder, source = self.recorder, self.source
@@ -298,7 +298,7 @@ class Loop:
                 continue
             name = node.target.name
             own = all(id(leaf) in inner for leaf in leaves(node.args[:1]) if isinstance(leaf, Value))
-            if name in ("py.draw", "py.generator", "py.seeded"):
+            if name in DRAWING:
                 self._refuse("draws random numbers", "Draw them before the loop.")
             if effect(name) not in (FRESH, VIEW) and not own:
                 self._refuse("writes to a tensor from outside of it", "Return the new value instead.")

@@ -9,6 +9,7 @@ import torch
 
 from ...ops.graph.errors import SignatureError
 from ...ops.tracing_hook import current
+from ..proxies.arrays import TracedArray
 from ..proxies.lists import TracedList
 from ..recording.control_flow import require_functions
 from ..recording.recorder import Recorder
@@ -24,7 +25,7 @@ def map(function: Callable[[Any], Any], items: Any) -> list[Any]:
     Args:
         function: takes one item; it writes to nothing from outside.
         items: a list that is an argument, of texts, tensors, numbers or records; what `.tolist()` or `.split()` gave;
-            or a tensor, whose rows are the items.
+            or a tensor or an array, whose rows are the items.
 
     Returns:
         The results in a list.
@@ -47,7 +48,7 @@ def map(function: Callable[[Any], Any], items: Any) -> list[Any]:
     if not isinstance(items, Iterable):
         raise SignatureError("map takes a list of items", got=type(items).__name__, expected="a list or a tensor")
     if isinstance(recorder, Recorder):
-        if isinstance(items, torch.Tensor) and items in recorder.values:
+        if type(items) is TracedArray or (isinstance(items, torch.Tensor) and items in recorder.values):
             items = rows_of(recorder, items)
         if type(items) is TracedList:
             found: list[Any] = each(recorder, function, items)
@@ -55,13 +56,24 @@ def map(function: Callable[[Any], Any], items: Any) -> list[Any]:
     return [function(item) for item in items]
 
 
-def rows_of(recorder: Recorder, tensor: torch.Tensor) -> Any:
-    """The rows of a tensor as a list of any length."""
-    if not recorder.rank(tensor):
+def rows_of(recorder: Recorder, rows: Any) -> Any:
+    """The rows of a tensor or an array as a list of any length."""
+    array = type(rows) is TracedArray
+    if not (rows.ndim if array else recorder.rank(rows)):
         recorder.refuse("map was given a tensor without dimensions", "Give it a list, or a tensor with rows.")
-    found = recorder.scalar("rows", tensor)
-    found.sized_by = lambda: recorder.scalar("size", tensor, 0)
+    found = recorder.scalar("rows", rows)
+    found.sized_by = lambda: recorder.scalar("array_size" if array else "size", rows, 0)
     return found
+
+
+def as_rows(recorder: Recorder | None, items: Any) -> Any:
+    """The rows of a tensor or an array of the recording as a list of any length; anything else as it is."""
+    if recorder is None:
+        return items
+    if type(items) is TracedArray:
+        return rows_of(recorder, items) if items.ndim else items
+    own = isinstance(items, torch.Tensor) and items in recorder.values
+    return rows_of(recorder, items) if own and recorder.rank(items) else items
 
 
 def each(recorder: Recorder, function: Callable[[Any], Any], items: TracedList) -> Any:

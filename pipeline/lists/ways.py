@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import torch
-
 from ...ops.graph.graph import Graph, Guard, Node, Operator, SourceLine, Value
 from ...ops.graph.traverse import leaves, map_leaves, subgraphs, walk
 from ...ops.graph.types import ANY, SCALARS, STRINGS, ListType, TensorType, Type
@@ -20,7 +18,7 @@ from ...ops.graph.verify import verify
 from ..proxies.lists import NESTED, TracedList
 from ..proxies.make import TracedOptional
 from ..proxies.tracer import Refuser
-from ..proxies.trees import list_type, tensor_type
+from ..proxies.trees import list_type
 from ..recheck.prune import prune
 
 EMPTY = "the example of a list is empty"
@@ -55,6 +53,7 @@ class Way:
         given: the sides that it takes first; at later branches it takes that of the example.
         taken: the sides that it took.
         filled: how many items the list of an appending loop has after it.
+        left_out: whether the condition of a comprehension was not met on it.
         kept: whether it gave a result; one that gave none leaves its item out.
         item: that of the graph; shown: what the function got for it.
         result: what the function gave; output: the same in the form of the IR.
@@ -65,6 +64,7 @@ class Way:
     steps: list[Fork] = field(default_factory=list)
     nodes: list[Node] = field(default_factory=list)
     filled: int = 0
+    left_out: bool = False
     kept: bool = True
     item: Any = None
     shown: Any = None
@@ -201,23 +201,37 @@ class Tree:
         return a if a == b and a is not None else ANY
 
     def _refuse(self, what: str) -> None:
-        self.recorder.refuse(f"a loop over a list of any length {what}", "Give the same kind of value on each.")
+        fix = "Give the same kind of value on each: float(x) makes a number of one of numpy or of a tensor."
+        self.recorder.refuse(f"a loop over a list of any length {what}", fix)
+
+
+def closed_graph(nodes: Sequence[Node], output: Any, given: Sequence[Value]) -> Graph:
+    """The closed graph of some nodes over copies of what is given to it."""
+    known: dict[int, Any] = {}
+
+    def made(leaf: Any) -> Any:
+        if isinstance(leaf, Value):
+            known[id(leaf)] = Value(leaf.type)
+            return known[id(leaf)]
+        return leaf
+
+    def used(leaf: Any) -> Any:
+        return known.get(id(leaf), leaf) if isinstance(leaf, Value) else leaf
+
+    inputs = tuple(made(value) for value in given)
+    copies = []
+    for node in nodes:
+        args, kwargs = map_leaves(used, node.args), map_leaves(used, node.kwargs)
+        copies.append(Node(node.target, args, kwargs, map_leaves(made, node.output), node.line, True))
+    graph = prune(Graph(inputs, tuple(copies), map_leaves(used, output)))
+    verify(graph)
+    return graph
 
 
 def from_outside(used: Iterable[Any], inner: Iterable[Any]) -> list[Value]:
     """The values among some leaves that are none of a round."""
     own = set(map(id, inner))
     return list({id(leaf): leaf for leaf in used if isinstance(leaf, Value) and id(leaf) not in own}.values())
-
-
-def type_of_item(item: Any) -> Type:
-    """The type of an item of a list."""
-    if isinstance(item, torch.Tensor):
-        with torch._C.DisableTorchFunction():
-            return tensor_type(item)
-    if isinstance(item, list) and item and all(type(each) is str for each in item):
-        return STRINGS
-    return SCALARS.get(type(item), ANY)
 
 
 def list_of_results(output: Any, found: list[Any]) -> Type:
@@ -246,26 +260,3 @@ def _type(leaf: Any) -> Type | None:
 def _shape(tree: Any) -> Any:
     """The containers of a tree."""
     return map_leaves(lambda _: None, tree)
-
-
-def closed_over(nodes: Sequence[Node], output: Any, given: Sequence[Value]) -> Graph:
-    """The closed graph of some nodes over copies of what is given to it."""
-    known: dict[int, Any] = {}
-
-    def made(leaf: Any) -> Any:
-        if isinstance(leaf, Value):
-            known[id(leaf)] = Value(leaf.type)
-            return known[id(leaf)]
-        return leaf
-
-    def used(leaf: Any) -> Any:
-        return known.get(id(leaf), leaf) if isinstance(leaf, Value) else leaf
-
-    inputs = tuple(made(value) for value in given)
-    copies = []
-    for node in nodes:
-        args, kwargs = map_leaves(used, node.args), map_leaves(used, node.kwargs)
-        copies.append(Node(node.target, args, kwargs, map_leaves(made, node.output), node.line, True))
-    graph = prune(Graph(inputs, tuple(copies), map_leaves(used, output)))
-    verify(graph)
-    return graph

@@ -41,8 +41,10 @@ def _making(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(plain)
     def function(*args: Any, **kwargs: Any) -> Any:
         recorder = active()
-        seen = leaves((args, kwargs), is_traced)
-        if recorder is None or not any(is_traced(leaf) or isinstance(leaf, torch.Tensor) for leaf in seen):
+        if recorder is None:
+            return plain(*args, **kwargs)
+        seen = leaves((args, kwargs), is_traced)  # a list of any length is a leaf
+        if not any(is_traced(leaf) or isinstance(leaf, torch.Tensor) for leaf in seen):
             return plain(*args, **kwargs)
         return recorder.array(name, *args, **kwargs)
 

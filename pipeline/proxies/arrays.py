@@ -105,7 +105,9 @@ class TracedArray(Traced):
         return int(self.tracer.pin(size, "len() read the first size of an array"))
 
     def __iter__(self) -> Iterator[Any]:
-        return iter([self[index] for index in range(len(self))])
+        size = self.tracer.scalar("array_size", self, 0)
+        count = int(self.tracer.pin(size, "the function goes through the rows of an array one by one"))
+        return iter([self[index] for index in range(count)])
 
     # -- elements ----------------------------------------------------------------------------------------------
 

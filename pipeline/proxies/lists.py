@@ -185,6 +185,14 @@ class TracedList(Growing, Traced):
     def __class__(self) -> type:
         return list
 
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        """Called by numpy for a universal function."""
+        return self.tracer.ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """Called by numpy for any other of its functions."""
+        return self.tracer.array_function(func, args, kwargs)
+
     def within(self, tracer: Tracer) -> TracedList:
         """The list as a recording has it: that of a branch has the lists of the one around it as inputs."""
         if tracer is self.tracer:
@@ -220,14 +228,6 @@ class TracedList(Growing, Traced):
         guard = Guard(count, f"the function unpacks it into {count} values")
         length.tracer.nodes.append(Node(guard, (length.value,), {}, None, user_line()))
         return count
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        """Called by numpy for a universal function, which takes lists as arrays."""
-        return self.tracer.ufunc(ufunc, method, inputs, kwargs)
-
-    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        """Called by numpy for any other of its functions."""
-        return self.tracer.array_function(func, args, kwargs)
 
     def __getitem__(self, index: Any) -> Any:
         found = self.tracer.scalar("getitem", self, index)

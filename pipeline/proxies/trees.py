@@ -14,7 +14,7 @@ import torch
 from ...ops.graph.errors import RecordError
 from ...ops.graph.graph import Literal
 from ...ops.graph.operators.names import OF_ARRAYS
-from ...ops.graph.types import DTYPES, SCALARS, STR, STRINGS, ListType, TensorType, Type
+from ...ops.graph.types import ANY, ARRAY, DTYPES, SCALARS, STR, STRINGS, ListType, TensorType, Type
 from ...ops.lowering.held_objects import is_held
 from ...ops.runtime.primitives.callables import recorded_names
 from ...ops.runtime.primitives.named_tuples import as_named_tuple, is_ordered, is_record, to_ordered, to_record
@@ -155,6 +155,7 @@ def plain_leaf(leaf: Any, function: str) -> Any:
         where=str(user_line() or ""),
         got=f"{kind_of.__module__}.{kind_of.__qualname__}",
         expected="tensors, numbers, strings and containers of them",
+        fix="Write sorted(items) for a set." if kind_of in (set, frozenset) else "",
     )
 
 
@@ -211,6 +212,8 @@ def plain_output(leaf: Any) -> Any:
     """
     if leaf is None or type(leaf) in (bool, int, float, complex, str, bytes):
         return leaf
+    if isinstance(leaf, set | frozenset):
+        raise RecordError("the function returns a set, which an archive cannot hold", fix="Return sorted(items).")
     raise RecordError(
         f"the function returns {_class(leaf)}, which an archive cannot hold",
         fix="Return what it holds, such as [(layer.keys, layer.values) for layer in cache.layers], and make one of "
@@ -253,6 +256,28 @@ def tensor_type(tensor: torch.Tensor) -> Type:
             got=f"{tensor.dtype}, {tensor.layout}",
         )
     return TensorType(name, tuple(int(size) for size in torch.Tensor.size(tensor)))
+
+
+def value_type(thing: Any) -> Type:
+    """The type of the value that stands for a thing in a loop."""
+    if isinstance(thing, torch.Tensor):
+        with torch._C.DisableTorchFunction():
+            return tensor_type(thing)
+    if isinstance(thing, list) and thing and all(type(each) is str for each in thing):
+        return STRINGS
+    return ARRAY if isinstance(thing, np.ndarray) else SCALARS.get(type(thing), ANY)
+
+
+def is_array(thing: Any) -> bool:
+    """Whether a thing is a tensor, an array, or a number of numpy."""
+    return isinstance(thing, torch.Tensor | np.ndarray | np.generic)
+
+
+def own_copy(thing: Any) -> Any:
+    """A copy of a tensor or an array; anything else as it is."""
+    if isinstance(thing, torch.Tensor):
+        return thing.clone()
+    return thing.copy() if isinstance(thing, np.ndarray) else thing
 
 
 def list_type(items: list[Any]) -> Type | None:

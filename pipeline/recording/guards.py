@@ -81,9 +81,12 @@ _MOST_BACK = 200
 MATCH = "the function asks whether there is a match"
 """Why it is guarded whether a pattern is found, where the function goes on without a match, too."""
 
+ONE_BY_ONE = tuple(f"the function goes through the rows of {what} one by one" for what in ("a tensor", "an array"))
+"""Why a number of rows is guarded where Python goes through them."""
+
 _PLAINLY = (
     "it was turned into text", "it was formatted into a string", "it was used as a key", "it is the key of a dict",
-    "it was searched", "its length was read", "the function goes through the rows of a tensor one by one",
+    "it was searched", "its length was read", *ONE_BY_ONE,
 )  # fmt: skip
 
 

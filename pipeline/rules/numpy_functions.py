@@ -20,9 +20,11 @@ from ...ops.graph.types import ANY, ARRAY, ListType, TensorType
 from ...ops.runtime.primitives.numpy import METHOD, array_function, ufunc_of
 from ...ops.runtime.user_code import running_instruction, user_line
 from ..proxies.arrays import TracedArray
+from ..proxies.base import is_traced
 from ..proxies.lists import TracedList
 from ..proxies.tracer import Tracer
 from ..proxies.trees import concrete
+from .advice.instead import instead
 
 _OPERATORS = {
     "add": "add", "subtract": "sub", "multiply": "mul", "divide": "truediv", "floor_divide": "floordiv",
@@ -157,7 +159,8 @@ def _record(recorder: Tracer, name: str, known: str | None, args: Any, kwargs: A
     """Records a function of numpy by its own name, or by that in the table of operators."""
     name = name if name in allowed() else known or name
     if name not in allowed():
-        recorder.refuse(f"{name} cannot be recorded", "Use another function of numpy's, or one of torch, for it.")
+        form = instead(user_line()) or "Use another function of numpy's, or one of torch, for it."
+        recorder.refuse(f"{name} cannot be recorded", form)
     return recorder.array(name, *args, **kwargs)
 
 
@@ -223,5 +226,5 @@ def _has_mask(index: Any) -> bool:
     return any(
         (isinstance(leaf, TracedArray | np.ndarray) and leaf.dtype == np.bool_)
         or (isinstance(leaf, torch.Tensor) and leaf.dtype == torch.bool)
-        for leaf in leaves(index)
+        for leaf in leaves(index, is_traced)
     )

@@ -92,6 +92,9 @@ _VIEWING = (
     "with_entry", "foremost",
 )  # fmt: skip
 
+DRAWING = ("py.draw", "py.generator", "py.seeded")
+"""Nodes that draw random numbers, or make or seed a generator of them."""
+
 GRADIENTS = ("grad_mode", "own_backward")
 """Nodes that matter with gradients only: they set the grad mode, or say that a custom backward is not recorded."""
 

@@ -108,10 +108,10 @@ def _few(count: int) -> None:
         raise GuardError("a list grows too large", got=count, expected=f"at most {MOST_ITEMS}")
 
 
-def to_rows(tensor: Any) -> list[Any]:
-    """The rows of a tensor."""
-    _few(len(tensor))
-    return list(tensor.unbind(0))
+def to_rows(rows: Any) -> list[Any]:
+    """The rows of a tensor or an array."""
+    _few(len(rows))
+    return list(rows if isinstance(rows, numpy.ndarray) else rows.unbind(0))
 
 
 def listed(items: Any) -> list[Any]:

@@ -23,7 +23,7 @@ from ....ops.graph.graph import Operator
 from ....ops.graph.operators.names import STATISTICS
 from ...lists.iterating import chained, paired, sliced
 from ...lists.loop import collected
-from ...lists.mapping import each, rows_of
+from ...lists.mapping import as_rows, each
 from ...lists.reductions import accumulated, reduced
 from ...proxies.base import is_traced
 from ...proxies.byte_strings import TracedBytes
@@ -133,6 +133,20 @@ def _of_tensors(name: str) -> Callable[..., Any]:
     return call
 
 
+def _of_arrays(name: str) -> Callable[..., Any]:
+    """Stands for a function of numpy that takes a list of arrays, here one of any length."""
+    plain = getattr(np, name)
+
+    def call(arrays: Any, *args: Any, **kwargs: Any) -> Any:
+        recorder = active()
+        items = arrays if recorder is None else _listed(recorder, arrays)
+        if recorder is None or type(items) is not TracedList:
+            return plain(items, *args, **kwargs)
+        return recorder.array(f"numpy.{name}", items, *args, **kwargs)
+
+    return call
+
+
 def reduce(function: Any, items: Any, /, *initial: Any) -> Any:
     """Stands for `functools.reduce`."""
     recorder = active()
@@ -181,12 +195,12 @@ OF_ITERABLES = {
 
 
 def _listed(recorder: Recorder, items: Any) -> Any:
-    """A list of any length that a generator or a tensor's rows are; anything else as it is."""
-    if isinstance(items, torch.Tensor) and items in recorder.values and recorder.rank(items):
-        return rows_of(recorder, items)
+    """A list of any length that a generator, or the rows of a tensor or an array are; anything else as it is."""
+    items = as_rows(recorder, items)
     return collected(recorder, items) if isinstance(items, GeneratorType) else items
 
 
+_TAKE_ARRAYS = ("stack", "concatenate", "hstack", "vstack", "dstack", "column_stack")
 _TAKE_LISTS = ("stack", "cat", "concat", "concatenate", "hstack", "vstack", "dstack", "column_stack")
 
 
@@ -262,6 +276,9 @@ _MAKE_TENSORS = (
 _CHECKS = (
     "_check", "_assert", "_assert_async", "_check_value", "_check_index", "_check_type", "_check_not_implemented",
 )  # fmt: skip
+
+OF_NUMPY = {"frombuffer": array_from_buffer, **{name: _of_arrays(name) for name in _TAKE_ARRAYS}}
+"""What stands for functions of numpy that torch has by the same names."""
 
 MODULES: dict[str, tuple[Any, dict[str, Callable[..., Any]]]] = {
     "normalize": (unicodedata, {"normalize": normalize}),

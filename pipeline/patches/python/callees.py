@@ -10,7 +10,6 @@ import functools
 import itertools
 import json
 import math
-import operator
 import re
 import unicodedata
 from collections import Counter
@@ -23,7 +22,7 @@ from ...lists import mapping
 from ...lists.fold import Fold
 from ...lists.iterating import are_nobodys, beside, first, goes_through_list, listed, references, until
 from ...lists.loop import Loop, collected
-from ...lists.mapping import each, rows_of
+from ...lists.mapping import as_rows, each, rows_of
 from ...lists.reductions import with_default
 from ...proxies.arrays import TracedArray
 from ...proxies.base import is_free_shape, is_traced
@@ -43,6 +42,7 @@ from ..library.tallies import counted, to_set
 from ..redirect import STAND_INS, deep_stand_in, own
 from .operations import active, formatted, holds_traced, to_dict
 from .traced_range import traced_range
+from .unpacking import part_of_pair
 
 
 def _text(*args: Any, **kwargs: Any) -> Any:
@@ -71,7 +71,7 @@ def _listed(*args: Any) -> Any:
         return list(*args)
     if type(args[0]) is TracedStr:
         return recorder.scalar("list", args[0])
-    found = collected(recorder, given := _rows(recorder, args[0]))
+    found = collected(recorder, given := as_rows(recorder, args[0]))
     if issubclass(type(found), TracedDict):
         return found.keys()
     return found if type(found) is TracedList and type(given) is not TracedList else _copied_list(recorder, found)
@@ -93,17 +93,10 @@ def _lengths(recorder: Recorder, lists: Any) -> Callable[[], Any]:
     return length
 
 
-def _rows(recorder: Recorder | None, items: Any) -> Any:
-    """The rows of a tensor of the recording as a list of any length; anything else as it is."""
-    if recorder is None or not isinstance(items, torch.Tensor) or items not in recorder.values:
-        return items
-    return rows_of(recorder, items) if recorder.rank(items) else items
-
-
 def _zipped(*lists: Any, strict: Any = False) -> Any:
     """Stands for `zip`."""
     recorder = active()
-    lists = tuple(_rows(recorder, items) for items in lists)
+    lists = tuple(as_rows(recorder, items) for items in lists)
     if recorder is None or not any(type(items) is TracedList for items in lists):
         return zip(*lists, strict=strict)
     if not strict:  # what has no end, as itertools.count(), goes as far as a list of the example
@@ -129,7 +122,7 @@ def _numbers(recorder: Recorder, counter: Any, lists: Sequence[Any]) -> Any:
 def _numbered(items: Any, start: Any = 0) -> Any:
     """Stands for `enumerate`."""
     recorder = active()
-    items = _rows(recorder, items)
+    items = as_rows(recorder, items)
     if recorder is None or type(items) is not TracedList:
         return enumerate(items, start)
     found = recorder.scalar("enumerate", items, start)
@@ -142,6 +135,7 @@ def _reversed(items: Any, /) -> Any:
     recorder = active()
     if recorder is not None and isinstance(items, torch.Tensor) and items in recorder.values and recorder.rank(items):
         return rows_of(recorder, torch.flip(items, (0,)))
+    items = as_rows(recorder, items)
     if recorder is not None and type(items) is TracedStr:
         items = recorder.scalar("list", items)
     if recorder is None or type(items) is not TracedList:
@@ -183,7 +177,7 @@ def _of_list(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
         recorder = active()
         rest = (*rest, kwargs.pop("start")) if name == "total" and not rest and kwargs.keys() == {"start"} else rest
         if recorder is not None and not kwargs:
-            given = _rows(recorder, items) if name == "total" else items
+            given = as_rows(recorder, items) if name == "total" else items
             decided = name != "total" and isinstance(given, Iterator) and not goes_through_list(given)
             items = collected(recorder, until(recorder, given, name == "any") if decided else given)
             if name == "total" and _holds_tensors(items):
@@ -228,7 +222,7 @@ def _gone_through(recorder: Recorder, items: Any) -> Any:
     """What a loop goes through, as a list of any length where it is one; else as it is."""
     if type(items) is TracedStr:
         return recorder.scalar("list", items)
-    return listed(recorder, _rows(recorder, items))
+    return listed(recorder, as_rows(recorder, items))
 
 
 def _mapped_by_us(function: Any, items: Any) -> Any:
@@ -265,7 +259,7 @@ def _best(plain: Any) -> Callable[..., Any]:
             return beside(*args, **kwargs)
         items, key = _keyed(args[0], kwargs.get("key"))
         kwargs |= {} if key is None else {"key": key}
-        items = collected(recorder, _rows(recorder, items))
+        items = collected(recorder, as_rows(recorder, items))
         if "default" in kwargs and type(items) is TracedList:
             items = with_default(recorder, items, kwargs.pop("default"))
         if "key" not in kwargs:
@@ -290,9 +284,8 @@ def _dict(*args: Any, **kwargs: Any) -> Any:
     if isinstance(args[0], dict):
         return dict(args[0])
     pairs = collected(recorder, args[0])
-    if type(pairs) is TracedList and all(type(pair) is tuple for pair in pairs.concrete):
-        columns = [each(recorder, operator.itemgetter(index), pairs) for index in (0, 1)]
-        return recorder.scalar("dict", *columns)
+    if type(pairs) is TracedList and all(type(pair) in (tuple, list) for pair in pairs.concrete):
+        return recorder.scalar("dict", *(each(recorder, part_of_pair(at), pairs) for at in (0, 1)))
     return to_dict(pairs)
 
 

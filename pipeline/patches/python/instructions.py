@@ -56,6 +56,7 @@ from .operations import (
     raising,
     turned,
 )
+from .unpacking import GENERATED, starred
 
 _CONVERSIONS = ("", "s", "r", "a")
 
@@ -104,7 +105,7 @@ def staying(code: CodeType) -> CodeType:
 _OPERATIONS = frozenset(
     """BINARY_SUBSCR FORMAT_VALUE FORMAT_SIMPLE FORMAT_WITH_SPEC CONVERT_VALUE BUILD_STRING CONTAINS_OP UNARY_NOT
     BUILD_MAP MAP_ADD BUILD_SET SET_ADD SET_UPDATE GET_ITER LIST_EXTEND LIST_TO_TUPLE LIST_APPEND YIELD_VALUE
-    LOAD_ASSERTION_ERROR RAISE_VARARGS BINARY_MODULO INPLACE_MODULO IS_OP STORE_SUBSCR""".split()
+    LOAD_ASSERTION_ERROR RAISE_VARARGS UNPACK_EX BINARY_MODULO INPLACE_MODULO IS_OP STORE_SUBSCR""".split()
 )
 
 
@@ -223,6 +224,12 @@ def _of(this: Any, index: int, instructions: Sequence[Any], rounds: Comprehensio
             return [tuple_of(this.arg), *applied(SET)]
         case "LIST_APPEND" | "YIELD_VALUE" if index in rounds.results:
             return [*_noted(index, rounds), this]
+        case "UNPACK_EX":
+            before, after = this.arg & 0xFF, this.arg >> 8
+            unpack = assembler().create_instruction("UNPACK_SEQUENCE", arg=before + 1 + after)
+            return [*applied(starred(before, after)), unpack]
+        case "UNPACK_SEQUENCE" if instructions[index - 1].opname.startswith("CALL"):
+            return [*applied(GENERATED), this]
         case "LIST_TO_TUPLE":
             return [*applied(PLAIN), this]
         case "GET_ITER" if index in rounds.begins:

@@ -30,7 +30,7 @@ from ...rules.number_or_tensor import number_of
 from ..expressions import EXPRESSIONS, RegularExpressions
 from ..library import special
 from ..library.asked_table import AskedTable
-from ..library.replacements import MODULES, array_from_buffer, naming_device
+from ..library.replacements import MODULES, OF_NUMPY, naming_device
 from ..redirect import stand_in_of
 from .operations import HandedOver, active, formatted, holds_traced
 
@@ -121,8 +121,8 @@ def _receiver(name: str) -> Callable[[Any], Any]:
             return RegularExpressions(thing)
         if name == "map" and isinstance(thing, ModuleType) and vars(thing).get(name) is mapping.map:
             return _Module(thing, {name: stand_in_of(mapping.map)})
-        if name == "frombuffer" and thing is np:
-            return _Module(np, {name: array_from_buffer})
+        if name in OF_NUMPY and thing is np:
+            return _Module(np, OF_NUMPY)
         if name in special.NAMES and thing is special.module():
             return _Module(thing, {name: special.function(name)})
         if module is not None and thing is module:

@@ -19,7 +19,7 @@ from ...lists.carried import Carried
 from ...lists.fold import Fold
 from ...lists.iterating import listed
 from ...lists.loop import Loop
-from ...lists.mapping import rows_of
+from ...lists.mapping import as_rows
 from ...proxies.arrays import TracedArray
 from ...proxies.base import is_free_shape, is_traced
 from ...proxies.byte_strings import TracedBytes
@@ -182,8 +182,7 @@ def _map_of(items: Any) -> Any:
 
 def _iterated(items: Any, place: Any = None, into: list[Any] | None = None) -> Any:
     recorder = active()
-    if recorder is not None and isinstance(items, torch.Tensor) and items in recorder.values and recorder.rank(items):
-        items = rows_of(recorder, items)
+    items = as_rows(recorder, items)
     if recorder is not None and type(items) is TracedStr:
         items = recorder.scalar("list", items)
     items = items.tensor.tolist() if type(items) is TracedBytes else items
@@ -228,6 +227,7 @@ def _filtered(wanted: bool, place: Any) -> Callable[[Any], Any]:
         if issubclass(type(found), TracedNumber):
             loop.filter(found if wanted else recorder.scalar("not_", found))
             return wanted
+        loop.way.left_out |= bool(found) is not wanted
         return found
 
     return condition

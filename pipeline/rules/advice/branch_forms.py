@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import linecache
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import PurePath
 
@@ -21,8 +21,15 @@ def written_with_cond(line: SourceLine | None) -> str:
     """The branch that a line takes, with `tracepack.cond`; empty where there is no such form, or no source."""
     if line is None or line.code.lstrip().startswith(("while ", "assert ", "match ", "case ")):
         return ""
+    return form_of(line, _form)
+
+
+def form_of(line: SourceLine | None, written: Callable[[ast.AST, SourceLine], str]) -> str:
+    """A form for a line, by the source that has it; empty where there is none, or several files say otherwise."""
+    if line is None:
+        return ""
     try:
-        forms = {_form(tree, line) for tree in _sources(line)}
+        forms = {written(tree, line) for tree in _sources(line)}
     except (SyntaxError, ValueError, RecursionError):  # no source of Python, or what has no such form
         return ""
     # Two files of one name may have the same line; Python 3.10 writes a lambda without arguments with a blank.
@@ -48,12 +55,12 @@ def _form(tree: ast.AST, line: SourceLine) -> str:
         for block in (getattr(node, name, None) for name in ("body", "orelse", "finalbody")):
             lines: list[ast.stmt] = block if isinstance(block, list) else []
             for place, each in enumerate(lines):
-                if isinstance(each, ast.If) and any(_holds(test, line.line) for test in _tests(each)):
-                    return _of_statement(lines[place:])
-    values = [each for each in ast.walk(tree) if isinstance(each, ast.IfExp | ast.BoolOp) and _holds(each, line.line)]
+                if isinstance(each, ast.If) and any(holds(test, line.line) for test in _tests(each)):
+                    return _of_statement(lines[place:]) or _of_hanging(node, lines, place)
+    values = [each for each in ast.walk(tree) if isinstance(each, ast.IfExp | ast.BoolOp) and holds(each, line.line)]
     inner = {id(part) for each in values for part in ast.walk(each) if part is not each}
     outermost = [each for each in values if id(each) not in inner]
-    return ast.unparse(_choice(outermost[0])) if len(outermost) == 1 and _is_plain(outermost[0]) else ""
+    return ast.unparse(_choice(outermost[0])) if len(outermost) == 1 and is_plain(outermost[0]) else ""
 
 
 def _tests(branch: ast.If) -> Iterator[ast.expr]:
@@ -64,11 +71,12 @@ def _tests(branch: ast.If) -> Iterator[ast.expr]:
             yield from _tests(other)
 
 
-def _holds(node: ast.expr, number: int) -> bool:
+def holds(node: ast.expr | ast.stmt, number: int) -> bool:
+    """Whether a part of the source stands on a line."""
     return node.lineno <= number <= (node.end_lineno or node.lineno)
 
 
-def _is_plain(node: ast.AST) -> bool:
+def is_plain(node: ast.AST) -> bool:
     """Whether an expression may stand in a lambda, and gives no None but by a choice of its own."""
     own = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom, ast.Starred)
     inner = [each for each in ast.walk(node) if isinstance(each, ast.IfExp) and each not in list(_choices(node))]
@@ -98,21 +106,21 @@ def _of_statement(block: Sequence[ast.stmt]) -> str:
     if (appended := _appended(first)) is not None:
         return appended
     if (value := _returned(block)) is not None:
-        return f"return {ast.unparse(value)}" if _is_plain(value) else ""
+        return f"return {ast.unparse(value)}" if is_plain(value) else ""
     if (before := _returned_before_others(block)) is not None:
         return before
     names = list(dict.fromkeys(name for each in _chain(first) for name in _bound(each)))
     if not names or any(name == "" for name in names):
         return ""
     value = _assigned(first, names)
-    return f"{', '.join(names)} = {ast.unparse(value)}" if value is not None and _is_plain(value) else ""
+    return f"{', '.join(names)} = {ast.unparse(value)}" if value is not None and is_plain(value) else ""
 
 
 def _appended(branch: ast.If) -> str | None:
     """What adds an item to a list or not."""
     match branch:
         case ast.If(body=[ast.Expr(ast.Call(ast.Attribute(ast.Name(name), "append"), [item], []))], orelse=[]) if (
-            _is_plain(branch.test) and _is_plain(item)
+            is_plain(branch.test) and is_plain(item)
         ):
             more = f"tracepack.cond({_test(branch.test)}, lambda: [{ast.unparse(item)}], lambda: [])"
             if isinstance(item, ast.Constant | ast.Name):
@@ -126,7 +134,7 @@ def _returned(block: Sequence[ast.stmt]) -> ast.expr | None:
     match block:
         case [ast.Return(value), *_]:
             return value
-        case [ast.If() as branch, *rest] if _is_plain(branch.test):
+        case [ast.If() as branch, *rest] if is_plain(branch.test):
             one, other = _returned(branch.body), _returned([*branch.orelse, *rest])
             return None if one is None or other is None else _cond(branch.test, one, other)
     return None
@@ -136,7 +144,7 @@ def _returned_before_others(block: Sequence[ast.stmt]) -> str | None:
     """What returns a value, or goes on with several lines, which become a function."""
     match block:
         case [ast.If(test, [ast.Return(ast.expr() as value)], []), *rest, ast.Return(ast.expr() as last)]:
-            if not rest or not all(map(_is_plain, (test, value, last))):
+            if not rest or not all(map(is_plain, (test, value, last))):
                 return None
             given = ", ".join(f"{name}={name}" for name in _rebound(rest))
             form = f"return tracepack.cond({_test(test)}, lambda: {_side(value)}, rest)"
@@ -157,6 +165,49 @@ def _rebound(lines: Sequence[ast.stmt]) -> list[str]:
         found += [each.id for each in read if each.id not in known]
         known |= {each.id for each in names if isinstance(each.ctx, ast.Store)}
     return [name for name in dict.fromkeys(found) if name in known]
+
+
+def _of_hanging(function: ast.AST, lines: Sequence[ast.stmt], place: int) -> str:
+    """What takes the place of an `if` whose lines hang on each other: they become functions."""
+    branch = lines[place]
+    if not isinstance(function, ast.FunctionDef) or not isinstance(branch, ast.If) or not is_plain(branch.test):
+        return ""
+    if not all(map(_sets_names, [*branch.body, *branch.orelse])):
+        return ""
+    read = {part.id for each in lines[place + 1 :] for part in ast.walk(each) if isinstance(part, ast.Name)}
+    names = [name for name in _set_in([*branch.body, *branch.orelse]) if name in read]
+    known = {each.arg for each in function.args.args} | {*_set_in(lines[:place])}
+    known |= {*_set_in(branch.body)} & {*_set_in(branch.orelse)}
+    if not names or not known.issuperset(names):
+        return ""
+    found = ", ".join(names)
+    kept = found if len(names) == 1 else f"({found})"
+    test, side = _test(branch.test), _defined("side", branch.body, known)
+    if not branch.orelse:
+        form = f"{found} = tracepack.cond({test}, side, lambda: {kept})"
+        return f"{form}, where {side} has the lines of the branch and returns {found},"
+    form = f"{found} = tracepack.cond({test}, side, other), where {side} has the lines of the branch"
+    return f"{form}, {_defined('other', branch.orelse, known)} those of else, and both return {found},"
+
+
+def _sets_names(statement: ast.stmt) -> bool:
+    """Whether a statement does nothing but set variables."""
+    parts = ast.walk(statement)
+    stored = [
+        part for part in parts if isinstance(part, ast.Attribute | ast.Subscript) and isinstance(part.ctx, ast.Store)
+    ]
+    return isinstance(statement, ast.Assign | ast.AugAssign) and is_plain(statement) and not stored
+
+
+def _defined(name: str, lines: Sequence[ast.stmt], known: set[str]) -> str:
+    """How a function of some lines begins: it is given what they read before they set it."""
+    return f"def {name}({', '.join(f'{each}={each}' for each in _rebound(lines) if each in known)}):"
+
+
+def _set_in(lines: Sequence[ast.stmt]) -> list[str]:
+    """The names that some lines set, in order."""
+    parts = [part for each in lines for part in ast.walk(each) if isinstance(part, ast.Name)]
+    return list(dict.fromkeys(part.id for part in parts if isinstance(part.ctx, ast.Store)))
 
 
 def _chain(branch: ast.If) -> Iterator[Sequence[ast.stmt]]:
@@ -193,7 +244,7 @@ def _bound(block: Sequence[ast.stmt]) -> dict[str, ast.expr]:
 
 def _assigned(branch: ast.If, names: Sequence[str]) -> ast.expr | None:
     """What the names become; each that a side does not set keeps its value."""
-    if not _is_plain(branch.test):
+    if not is_plain(branch.test):
         return None
     match branch.orelse:
         case [ast.If() as chained]:

@@ -6,6 +6,7 @@ import re
 
 from ....ops.graph.graph import SourceLine
 from .branch_forms import written_with_cond
+from .match_forms import written_with_finditer
 
 _BEFORE = "Do it before, and pass what it gives."
 _DATES = "Make the date before, and pass what is asked of it, such as date.weekday() or date.toordinal()."
@@ -29,6 +30,7 @@ _INSTEAD = {
     "Path(": "Use text.rpartition('/')[2] for the name, and text.rpartition('.')[2] for the ending.",
     "timedelta(": "Write seconds // 3600, seconds // 60 % 60 and seconds % 60 into an f-string.",
     "validate_python(": "Make a dict of it, and a model of that dict outside of the function.",
+    "apply_along_axis(": "Write np.array([function(row) for row in table]), or table.T for the columns.",
     "math.dist(": "Use math.sqrt(sum((x - y) ** 2 for x, y in zip(a, b))).",
     "fsum(": "Use sum(values).",
     "isclose(": "Write abs(a - b) <= 1e-9 * max(abs(a), abs(b)).",
@@ -59,14 +61,19 @@ _ITERATING = {
     "cycle": "[(table[i % len(table)], x) for i, x in enumerate(xs)]",
 }
 """What does the work of functions of itertools and collections, for lists of any length."""
+_MAKING = {"tuple(": "[x for x in xs], a list,", "zip(*": "[[row[i] for row in rows] for i in range(len(rows[0]))]"}
+"""The same for what makes tuples."""
 _CALLS = re.compile(rf"\b({'|'.join(_ITERATING)})\(")
 ANY_LENGTH = "A list comprehension, or tracepack.map(fn, items), keeps it free"
 
 
 def of_any_length(line: SourceLine | None) -> str:
     """What keeps the length of a list free that a line goes through."""
-    found = _CALLS.search(line.code if line is not None else "")
-    return f"Instead of {found[1]} {_ITERATING[found[1]]} keeps it free" if found else ANY_LENGTH
+    code = line.code if line is not None else ""
+    if found := _CALLS.search(code):
+        return f"Instead of {found[1]} {_ITERATING[found[1]]} keeps it free"
+    made = next((each for each in _MAKING if re.search(rf"\b{re.escape(each)}", code)), "")
+    return f"Instead of {made}…) {_MAKING[made]} keeps it free" if made else ANY_LENGTH
 
 
 _ROUNDS = "Use tracepack.while_loop(cond_fn, body_fn, *carried), as docs/guide.md does for boxes."
@@ -92,7 +99,7 @@ BOTH_WAYS = (
 
 def both_ways(line: SourceLine | None) -> str:
     """What keeps both ways of a branch: the line itself in another form, where there is one."""
-    form = written_with_cond(line)
+    form = written_with_cond(line) or written_with_finditer(line)
     return f"{form} keeps both ways" if form else BOTH_WAYS
 
 
@@ -100,6 +107,13 @@ def in_package(package: str) -> str:
     """What to do about code of a package that cannot be recorded."""
     general = f"Use functions of torch or numpy in place of {package}, or do it before, and pass what it gives."
     return _PACKAGES.get(package, general)
+
+
+def with_match(line: SourceLine | None) -> str:
+    """What goes both ways, by a match and without one: the lines themselves in another form, where there is one."""
+    form = written_with_finditer(line)
+    any_form = "next((m[1] for m in re.finditer(pattern, text)), default) keeps both ways, and so does re.sub"
+    return f"{form} keeps both ways" if form else any_form
 
 
 def for_branch(line: SourceLine | None, about_text: bool) -> str:

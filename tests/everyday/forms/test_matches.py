@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections import Counter
 
 import pytest
 
 import tracepack
 from tests.everyday.case import Case, check, loaded
+from tests.everyday.forms.test_forms import made
 from tests.everyday.texts import asserted
 
 
@@ -179,3 +181,55 @@ def test_a_pattern_that_begins_or_ends_at_a_place_is_refused(process) -> None:
     # none of them finds anything in the example, with or without its places
     with pytest.raises(tracepack.RecordError, match="of a pattern with a place where it begins or ends cannot be"):
         tracepack.trace(process, "xx")
+
+
+FORMS = {
+    "a condition that makes the match": (
+        """
+        if (m := re.search("=([a-z])", text)) and m.group(1) != "x":
+            return m.group(1)
+        return "none"
+        """,
+        "return next((m.group(1) for m in [*re.finditer('=([a-z])', text)][:1] if m.group(1) != 'x'), 'none')",
+    ),
+    "a match of a variable": (
+        """
+        m = re.match("([a-z])=", text)
+        return m[1] if m else "none"
+        """,
+        "return next((m[1] for m in [*re.finditer('([a-z])=', text)][:1] if m.start() == 0), 'none')",
+    ),
+    "no match": (
+        """
+        m = re.search("=([a-z])", text)
+        if m is None:
+            return "none"
+        return m[1]
+        """,
+        "return next((m[1] for m in [*re.finditer('=([a-z])', text)][:1]), 'none')",
+    ),
+    "a variable that is set": (
+        """
+        kind = "none"
+        if (m := re.search("=([a-z])", text)) is not None:
+            kind = m[1].upper()
+        return kind
+        """,
+        "kind = next((m[1].upper() for m in [*re.finditer('=([a-z])', text)][:1]), kind)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_the_form_that_is_shown_for_a_match_goes_both_ways(name, tmp_path) -> None:
+    body, form = FORMS[name]
+    process = made(
+        f"import re\ndef process(text):\n{textwrap.indent(textwrap.dedent(body), '    ')}", tmp_path / "plain.py"
+    )
+    with pytest.warns(UserWarning, match=rf"whether there is a match\. {re.escape(form)}.* keeps both ways"):
+        tracepack.trace(process, "b=c")
+    lines = [form] if form.startswith("return") else ["kind = 'none'", form, "return kind"]
+    written = "".join(f"    {line}\n" for line in lines)
+    mod = loaded(made(f"import re\ndef process(text):\n{written}", tmp_path / "written.py"), "b=c")
+    for text in ("b=c", "b=x", "=x b=c", "", "q=r=s", "-=z"):
+        assert mod(text) == process(text)

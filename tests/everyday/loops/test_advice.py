@@ -166,9 +166,10 @@ def test_a_condition_of_a_loop_may_ask_for_the_length_of_a_tensor_from_outside()
 
 
 def cut(text):
+    words = [text]
     if len(text) > 10:
-        text = text.center(12)
-    return text + "."
+        words = text.split()
+    return words
 
 
 def first_number(text):
@@ -176,18 +177,18 @@ def first_number(text):
     return found.group() if found else "none"
 
 
-MATCH = "next((m[1] for m in re.finditer(pattern, text)), default) keeps both ways"
+MATCH = "return next((found.group() for found in [*re.finditer('\\\\d+', text)][:1]), 'none'), in place of both lines"
 TEXTS = ["short", "a text that is longer", "", "42 is it", "Apple", "  "]
 CONDITIONS = {
     "a length": (
-        lambda t: t if len(t) <= 10 else t.center(12),
-        lambda t: tracepack.cond(len(t) <= 10, lambda: t, lambda: t.center(12)),
-        "tracepack.cond(len(t) <= 10, lambda: t, lambda: t.center(12)) keeps both ways",
+        lambda t: [t] if len(t) <= 10 else [t.center(12)],
+        lambda t: tracepack.cond(len(t) <= 10, lambda: [t], lambda: [t.center(12)]),
+        "tracepack.cond(len(t) <= 10, lambda: [t], lambda: [t.center(12)]) keeps both ways",
     ),
     "a length in a statement": (
         cut,
-        lambda t: tracepack.cond(len(t) > 10, lambda: t.center(12), lambda: t) + ".",
-        "text = tracepack.cond(len(text) > 10, lambda: text.center(12), lambda: text) keeps both ways",
+        lambda t: tracepack.cond(len(t) > 10, lambda: t.split(), lambda: [t]),
+        "words = tracepack.cond(len(text) > 10, lambda: text.split(), lambda: words) keeps both ways",
     ),
     "whether it is empty": (
         lambda t: t or f"{len(t)} letters",
@@ -195,13 +196,13 @@ CONDITIONS = {
         "tracepack.cond(t, lambda: t, lambda: f'{len(t)} letters') keeps both ways",
     ),
     "how it begins": (
-        lambda t: t.center(12) if t.startswith("A") else f"{len(t)} letters",
-        lambda t: tracepack.cond(t.startswith("A"), lambda: t.center(12), lambda: f"{len(t)} letters"),
-        "tracepack.cond(t.startswith('A'), lambda: t.center(12), lambda: f'{len(t)} letters') keeps both ways",
+        lambda t: [t.center(12)] if t.startswith("A") else [],
+        lambda t: tracepack.cond(t.startswith("A"), lambda: [t.center(12)], lambda: []),
+        "tracepack.cond(t.startswith('A'), lambda: [t.center(12)], lambda: []) keeps both ways",
     ),
     "a match": (
         first_number,
-        lambda t: next((m[0] for m in re.finditer(r"\d+", t)), "none"),
+        lambda t: next((m.group() for m in [*re.finditer("\\d+", t)][:1]), "none"),
         MATCH,
     ),
 }

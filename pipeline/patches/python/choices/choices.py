@@ -12,8 +12,8 @@ from __future__ import annotations
 import functools
 import sys
 import weakref
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from types import FrameType
 from typing import Any
@@ -28,9 +28,13 @@ from ....proxies.strings import TracedStr
 from ....recording.recorder import Recorder
 from ....rules.number_or_tensor import number_of
 from ..operations import HandedOver, active
+from .both_ways import FallibleSides, joined
 from .code_paths import CodePaths
-from .sides import KINDS, SideLoad, kind_of, kinds_of, load_of
+from .sides import KINDS, SideLoad, kind_of, kinds_of
 from .sure_expressions import SureExpressions, is_ready
+
+EndOf = Callable[[int, int], int | None]
+"""Says where a side ends that begins at a place, and ends at another one at the latest."""
 
 
 @dataclass
@@ -38,12 +42,17 @@ class _HowFar:
     """How far a choice has come.
 
     Attributes:
-        values: what its sides give, as far as they were run.
+        values: what its sides give, as far as they were run; nodes: what each recorded, where these are cut out.
+        mark: where the nodes of the side that runs begin.
+        frame: the id of the frame that runs it: a side may call the function again.
         place: the number of the condition that is reached; after the last one, that of the side.
     """
 
     values: dict[int, Any]
     place: Any = None
+    mark: int = 0
+    frame: int = 0
+    nodes: dict[int, list[Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -63,17 +72,16 @@ class Sides:
     loads: Sequence[SideLoad]
     kept: SideLoad | None
     multiplies: bool
+    fallible: FallibleSides | None = None
 
-    def begun(self, frame: FrameType, or_none: bool) -> _HowFar | None:
-        """The beginning of a choice in a frame; None where a variable holds no number and no text, or sides differ.
-
-        Args:
-            frame: of the code that chooses.
-            or_none: whether sides may be None.
-        """
+    def begun(self, recorder: Recorder, found: Any, frame: FrameType) -> _HowFar | None:
+        """The beginning of a choice in a frame; None where a variable holds no number and no text, or sides differ."""
+        if self.fallible is not None:
+            takes = is_traced(found) and self.fallible.may_run(recorder, frame)
+            return _HowFar({} if self.kept is None else {self.count - 1: self.kept.value(frame)}) if takes else None
         sides = [load.value(frame) for load in (*self.alone, *([self.kept] if self.kept else []))]
         alone: set[Any] = set().union(*map(kinds_of, sides))
-        if or_none and (alone != {type(None)} or len(sides) < self.count):
+        if _is_decided_by_data(recorder, found) and (alone != {type(None)} or len(sides) < self.count):
             alone -= {type(None)}
         kinds = alone | {kind_of(load.value(frame)) for load in self.loads}
         if len(alone) > 1 or not kinds <= set(KINDS) or (self.multiplies and str in kinds):
@@ -105,10 +113,10 @@ class Choice:
         recorder = active()
         if recorder is None:
             return found
-        reached = self.reached.get(recorder) if at else None
+        frame = sys._getframe(2)  # the user's code asks
+        reached = self._reached(recorder, frame) if at else None
         if reached is None:
-            or_none = _is_decided_by_data(recorder, found)
-            reached = None if type(found) is bool else self.sides.begun(sys._getframe(2), or_none)  # the user's code
+            reached = None if type(found) is bool else self.sides.begun(recorder, found, frame)
         if reached is None:
             return found
         plain, found = found, number_of(recorder, found)
@@ -119,8 +127,12 @@ class Choice:
             return plain
         found = recorder.scalar("bool", found) if traced else bool(found)
         reached.place = self._next(recorder, at, found, reached.place)
-        self.reached[recorder] = reached
+        self.reached[recorder], reached.mark, reached.frame = reached, len(recorder.nodes), id(frame)
         return self.ways[at]
+
+    def _reached(self, recorder: Recorder, frame: FrameType) -> _HowFar | None:
+        found = self.reached.get(recorder)
+        return found if found is not None and found.frame == id(frame) else None
 
     def _next(self, recorder: Recorder, at: int, found: Any, before: Any) -> Any:
         """The number of the condition that is reached; after the last condition, that of the side."""
@@ -139,13 +151,19 @@ class Choice:
 
     def _done(self, number: int, last: bool, value: Any) -> Any:
         recorder = active()
-        reached = None if recorder is None else self.reached.get(recorder)
+        reached = None if recorder is None else self._reached(recorder, sys._getframe(2))
         if recorder is None or reached is None:
             return value if last else (False, value)
         reached.values[number] = value
+        if self.sides.fallible is not None:
+            reached.nodes[number] = recorder.nodes[reached.mark :]
+            del recorder.nodes[reached.mark :]
         if not last:
             return True, value
         del self.reached[recorder]
+        if self.sides.fallible is not None:
+            sides = [(reached.nodes.get(each, []), reached.values[each]) for each in range(self.sides.count)]
+            return joined(recorder, reached.place, sides)
         table = [reached.values[each] for each in range(self.sides.count)]
         kinds = set().union(*map(kinds_of, table)) - {type(None)}
         if len(kinds) == 1 and kinds <= set(KINDS):
@@ -192,7 +210,10 @@ class Choices:
         for index, this in enumerate(instructions[:-2]):
             if this.opname in jumps and index not in self.jumps and index not in others:
                 chain = self._chain(index)
-                any(self._add(chain[:count]) for count in range(len(chain), 0, -1))
+                counts = range(len(chain), 0, -1)
+                expressions = self.expressions
+                ways = (expressions.end, expressions.any_end, expressions.returned_end)
+                any(self._add(chain[:count], end_of) for end_of in ways for count in counts)
 
     def _goals(self, jump: int) -> tuple[int, int]:
         """Where a jump goes on: without jumping, and jumping, where ``a < b < c`` leaves its middle to be dropped."""
@@ -218,8 +239,14 @@ class Choices:
                 return chain
             chain.append(found)
 
-    def _add(self, chain: list[int]) -> bool:
-        """Takes the jumps as one choice, if they lead to sides after which the code does the same."""
+    def _add(self, chain: list[int], end_of: EndOf) -> bool:
+        """Takes the jumps as one choice, if they lead to sides after which the code does the same.
+
+        Args:
+            chain: the jumps.
+            end_of: says where a side ends.
+        """
+        fallible = end_of != self.expressions.end
         starts = {self._condition(goal): goal for jump in chain for goal in self._goals(jump)}
         numbers = {starts[jump]: number for number, jump in enumerate(chain) if number and jump in starts}
         leaves = sorted({goal for jump in chain for goal in self._goals(jump) if goal not in numbers})
@@ -235,19 +262,23 @@ class Choices:
             if not onwards and numbers[goes] != place + 1:
                 return False
             ways.append(falls if onwards else not falls)
-        spans, kept = self._spans(leaves)
+        spans, kept = self._spans(leaves, end_of)
+        if fallible and not self.expressions.are_apart(spans):
+            return False
         if not spans or landing not in spans or any(end - 1 in self.ends for end in spans.values()):
             return False
         loads = [(span, load) for span in spans.items() for load in self.expressions.loads(*span)]
         alone = [load for (start, end), load in loads if end == start + 1]
         others = [load for (start, end), load in loads if end > start + 1]
         multiplies = any(self.expressions.multiplies(*span) for span in spans.items())
-        choice = Choice(Sides(len(leaves), alone, others, kept, multiplies), steps, ways)
+        code = [each for span in spans.items() for each in self.instructions[slice(*span)]]
+        sides = FallibleSides(len(leaves), code) if fallible else None
+        choice = Choice(Sides(len(leaves), alone, others, kept, multiplies, sides), steps, ways)
         self.jumps |= dict(zip(chain, choice.conditions, strict=True))
         self._end(choice, leaves, spans, landing)
         return True
 
-    def _spans(self, leaves: Sequence[int]) -> tuple[dict[int, int], SideLoad | None]:
+    def _spans(self, leaves: Sequence[int], end_of: EndOf) -> tuple[dict[int, int], SideLoad | None]:
         """Where the code of each side begins -> where it ends; and the variable that the last side leaves as it is.
 
         Empty where there is a side that may fail, or code after the sides that differs.
@@ -255,7 +286,7 @@ class Choices:
         found: dict[int, int] = {}
         most = len(self.instructions)
         for leaf in leaves:
-            end = self.expressions.end(leaf, most)
+            end = end_of(leaf, most)
             stored = self.instructions[found[leaves[0]]] if found else None
             if stored is not None and stored.opname == "STORE_FAST" and leaf == leaves[-1]:
                 names = {(self.instructions[each].opname, self.instructions[each].argval) for each in found.values()}
@@ -299,5 +330,6 @@ def may_choose(instructions: Sequence[Any], jumps: Sequence[str]) -> bool:
 
 
 def _loads(instruction: Any) -> bool:
-    """Whether a side may begin with an instruction; Python 3.13 has one that loads two variables."""
-    return load_of(instruction) is not None or instruction.opname == "LOAD_FAST_LOAD_FAST"
+    """Whether a side may begin with an instruction."""
+    name: str = instruction.opname
+    return name.startswith(("LOAD_", "PUSH_NULL")) and name != "LOAD_ASSERTION_ERROR"

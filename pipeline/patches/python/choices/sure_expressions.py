@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dis
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..loops.growing import asked
@@ -23,6 +23,8 @@ _COMPUTING = frozenset(
     BUILD_STRING UNARY_NEGATIVE CONVERT_VALUE FORMAT_SIMPLE FORMAT_VALUE""".split()
 )
 _OPERATORS = (0, 5, 10, 13, 18, 23)  # the arguments of BINARY_OP for + * - and += *= -=
+_NO_EXPRESSION = ("STORE_", "DELETE_", "RETURN_", "YIELD_", "RAISE_", "RERAISE", "POP_TOP", "IMPORT_", "SETUP_", "POP_")
+_USES = ("STORE_FAST", "LOAD_FAST")
 _TIMES = (5, 18)
 _METHODS = frozenset(
     """lower upper strip lstrip rstrip replace startswith endswith find rfind count title capitalize swapcase casefold
@@ -77,6 +79,49 @@ class SureExpressions:
                 return None
             height = following
         return None
+
+    def any_end(self, start: int, most: int) -> int | None:
+        """As `end`, of an expression that may fail: whatever has no jump in it, and stores nothing."""
+        height, found = 0, None
+        for index in range(start, len(self.instructions)):
+            each = self.instructions[index]
+            if height == 1:
+                found = index
+            ends = each.target is not None or each.opname.startswith(_NO_EXPRESSION)
+            following = 0 if ends else height + dis.stack_effect(each.opcode, each.arg, jump=False)
+            if index == most or following < 1:
+                return None if found is None or self.instructions[found].opname == "POP_TOP" else found
+            if index > start and id(each) in self.targets:
+                return None
+            height = following
+        return None
+
+    def returned_end(self, start: int, _: int) -> int | None:
+        """Where lines that set local variables return a value; None where they do anything else."""
+        height = 0
+        for index in range(start, len(self.instructions)):
+            each = self.instructions[index]
+            if each.opname == "RETURN_VALUE":
+                return index if height == 1 else None
+            if each.target is not None or (index > start and id(each) in self.targets):
+                return None
+            if each.opname.startswith(_NO_EXPRESSION) and each.opname != "STORE_FAST":
+                return None
+            height += dis.stack_effect(each.opcode, each.arg, jump=False)
+            if height < 0:
+                return None
+        return None
+
+    def are_apart(self, spans: Mapping[int, int]) -> bool:
+        """Whether no span loads a variable that another one stores: the code runs all of them, one after another."""
+        used = [
+            [
+                {each.argval for each in self.instructions[slice(*span)] if each.opname.startswith(name)}
+                for name in _USES
+            ]
+            for span in spans.items()
+        ]
+        return not any(one is not other and one[0] & other[1] for one in used for other in used)
 
     def loads(self, start: int, end: int) -> list[SideLoad]:
         """What is loaded between two places, but what is called, and the ends of slices."""

@@ -27,7 +27,7 @@ from .comprehensions import OWN_FUNCTIONS
 from .leaving import Leavable
 
 Key = tuple[str, int, str, int]
-"""A loop: the file, the first line and the name of the code that it stands in, and its place there."""
+"""A loop, or a choice: the file, the first line and the name of the code that it stands in, and its place there."""
 
 
 @dataclass
@@ -38,12 +38,16 @@ class LoopAttempt:
         looped: the loops whose constants are one.
         wanted: those that branched where that is guarded or refused.
         others: those that branched inside of a loop over a list of any length.
+        running: the choices whose sides run, both ways: the last one is why a recording fails then.
+        passed: whether a choice went both ways: what is refused after it, another recording could not reach.
         known: whether the rounds of a loop only compute, where no local variable can be called.
     """
 
     looped: frozenset[Key]
     wanted: set[Key] = field(default_factory=set)
     others: set[Key] = field(default_factory=set)
+    running: list[Key] = field(default_factory=list)
+    passed: bool = False
     known: dict[Key, bool] = field(default_factory=dict)
 
     def takes(self, frame: FrameType, key: Key, shown: frozenset[type]) -> bool:
@@ -67,6 +71,26 @@ def attempting(looped: frozenset[Key]) -> Iterator[LoopAttempt]:
         yield attempt
     finally:
         _attempt.reset(token)
+
+
+def goes_both_ways(key: Key) -> bool:
+    """Whether the running attempt takes both ways at a choice whose sides may fail; else another attempt may."""
+    attempt = _attempt.get()
+    if attempt is None:
+        return False
+    if key in attempt.looped and key not in attempt.running:
+        attempt.running.append(key)
+        return True
+    attempt.wanted.add(key)
+    return False
+
+
+def went_both_ways() -> None:
+    """Takes note that all sides of a choice have run."""
+    attempt = _attempt.get()
+    if attempt is not None:
+        attempt.running.pop()
+        attempt.passed = True
 
 
 class ConstantRounds:

@@ -1,0 +1,66 @@
+"""What unpacks a list of any length: ``first, *rest = text.split()``, and pairs that `dict` takes.
+
+Where it has another number of items Python raises an error, and a run of the file does, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from ...lists.iterating import listed
+from ...proxies.lists import TracedList
+from ...proxies.strings import TracedStr
+from ...rules.assertions import required
+from .operations import HandedOver, active
+
+
+def part_of_pair(place: int) -> Callable[[Any], Any]:
+    """The function that gives the item at a place of a pair, which may be a list of two."""
+
+    def part(pair: Any) -> Any:
+        recorder = active()
+        if recorder is not None and type(pair) is TracedList:
+            required(recorder, recorder.scalar("eq", pair.length(), 2), "dict takes pairs")
+        return pair[place]
+
+    return part
+
+
+def _generated(items: Any) -> Any:
+    """A list of any length that a generator makes; anything else as it is."""
+    return listed(active(), items)
+
+
+GENERATED = HandedOver(_generated)
+"""What takes what a generator expression made, before it is unpacked."""
+
+
+@lru_cache
+def starred(before: int, after: int) -> HandedOver:
+    """What unpacks the items of a list around those of a starred name.
+
+    Args:
+        before: the number of names before that.
+        after: the number of those after it.
+    """
+
+    def unpacked(given: Any) -> tuple[Any, ...]:
+        recorder = active()
+        items = listed(recorder, given)
+        if recorder is not None and type(items) is TracedStr:
+            items = recorder.scalar("list", items)
+        least = before + after
+        if recorder is None or type(items) is not TracedList:
+            items = [*items]
+            if len(items) < least:
+                raise ValueError(f"not enough values to unpack (expected at least {least}, got {len(items)})")
+        elif not required(
+            recorder, recorder.scalar("ge", items.length(), least), f"the function unpacks {least} values at least"
+        ):
+            raise ValueError(f"not enough values to unpack (expected at least {least}, got {len(items.concrete)})")
+        rest = items[before : -after if after else None]
+        return (*(items[at] for at in range(before)), rest, *(items[at] for at in range(-after, 0)))
+
+    return HandedOver(unpacked)
