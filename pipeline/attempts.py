@@ -7,7 +7,8 @@ but that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -30,9 +31,29 @@ class GivenUp(list[Any]):
 
     Attributes:
         refused: what the deep recording was refused for, where the plain one takes its place.
+        of_lists: what the recording of lists of any length failed with.
     """
 
     refused: RecordError | None = None
+    of_lists: Exception | None = None
+
+    @contextmanager
+    def with_first_cause(self) -> Iterator[None]:
+        """While it is entered, a refusal that only follows from lists of fixed length gives way to that of the others.
+
+        Code that takes plain numbers was given the items one by one then, and it fails inside of itself.
+        """
+        try:
+            yield
+        except RecordError as error:
+            first = self.of_lists
+            if not isinstance(first, RecordError) or first.where != error.where or not _follows(error):
+                raise
+            raise (error if _follows(first) else first) from None
+
+
+def _follows(error: RecordError) -> bool:
+    return error.what.startswith(("code that takes plain numbers failed", "a value that data decides cannot leave"))
 
 
 MOST_TRIALS = 6

@@ -109,7 +109,7 @@ def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline
     with Looking("the examples"):
         examined, names = describe(given)
     earlier = GivenUp()
-    with _one_at_a_time():
+    with _one_at_a_time(), earlier.with_first_cause():
         free, lines = _with_free_lists(process, given, earlier)
         found = free or _recorded(process, examined, names, Objects(process), earlier)
         made = telling(found, lines, earlier.refused)
@@ -119,10 +119,7 @@ def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline
 def _with_free_lists(
     process: Callable[..., Any], given: Sequence[Given], earlier: GivenUp
 ) -> tuple[Pipeline | None, list[str]]:
-    """The pipeline for lists of any length; None where there are none, or where the function needs their lengths.
-
-    Beside it a line for each length that the function fixes.
-    """
+    """The pipeline for lists of any length, or None; and a line for each length that the function fixes."""
     examined, names = describe(given, free=True)
     leaves = zip(names, examined.leaves, strict=True)
     lists = {name: len(leaf) for name, leaf in leaves if isinstance(leaf, list) and not isinstance(leaf[0], str)}
@@ -131,6 +128,7 @@ def _with_free_lists(
     try:
         found = _recorded(process, examined, names, Objects(process), earlier)
     except Exception as error:  # the recording of lists of fixed lengths says what is wrong
+        earlier.of_lists = error
         return None, [] if unpacks(error) else lengths(lists, error)
     fixed = fixed_lengths(found)
     return (None, fixed) if fixed else (found, [])

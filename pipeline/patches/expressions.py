@@ -16,7 +16,7 @@ from ..proxies.base import is_traced
 from ..recording.guards import MATCH
 from ..recording.recorder import Recorder
 from ..rules.assertions import required
-from .python.match_tests import SKIPS, without_match
+from .python.conditions.match_tests import SKIPS, without_match
 from .python.operations import active, holds_traced
 from .redirect import STAND_INS
 

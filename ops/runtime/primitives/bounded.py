@@ -28,6 +28,12 @@ def _grown(what: str, got: Any, most: int) -> GuardError:
     return GuardError(f"{what} grows too large", got=got, expected=f"at most {most}")
 
 
+def require_few(count: int) -> None:
+    """Checks how many items a list gets."""
+    if count > MOST_ITEMS:
+        raise GuardError("a list grows too large", got=count, expected=f"at most {MOST_ITEMS}")
+
+
 def as_int(value: Any) -> int | None:
     """A whole number as Python has it: also one of numpy, and that of a tensor or array of one; None for others."""
     if isinstance(value, int):

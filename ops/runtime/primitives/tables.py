@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-import heapq
-import itertools
 import math
 import operator
 from collections import Counter
@@ -16,7 +14,9 @@ import torch
 
 from ...graph.errors import GuardError, MissingEntryError
 from ...graph.operators.names import STATISTICS
-from .bounded import MOST_ITEMS, as_int, mul
+from .bounded import as_int, mul, require_few
+from .lists.orders import FUNCTIONS as ORDERS
+from .lists.orders import bounded_items
 from .nesting import check_nesting
 
 _NOTHING: Any = object()
@@ -99,24 +99,19 @@ def to_list(tensor: Any) -> Any:
     """``tensor.tolist()`` of a tensor or an array."""
     if not isinstance(tensor, torch.Tensor | numpy.ndarray | numpy.generic):
         raise GuardError("tolist takes a tensor or an array", got=type(tensor).__name__)
-    _few(tensor.numel() if isinstance(tensor, torch.Tensor) else tensor.size)
+    require_few(tensor.numel() if isinstance(tensor, torch.Tensor) else tensor.size)
     return tensor.tolist()
-
-
-def _few(count: int) -> None:
-    if count > MOST_ITEMS:
-        raise GuardError("a list grows too large", got=count, expected=f"at most {MOST_ITEMS}")
 
 
 def to_rows(rows: Any) -> list[Any]:
     """The rows of a tensor or an array."""
-    _few(len(rows))
+    require_few(len(rows))
     return list(rows if isinstance(rows, numpy.ndarray) else rows.unbind(0))
 
 
 def listed(items: Any) -> list[Any]:
     """``list(items)``."""
-    _few(len(items))
+    require_few(len(items))
     return list(items)
 
 
@@ -183,64 +178,19 @@ def _check_hashes(keys: Any) -> None:
 
 def pairs(*lists: Any) -> list[Any]:
     """``list(zip(*lists))``."""
-    _few(min(map(len, lists), default=0) * len(lists))
+    require_few(min(map(len, lists), default=0) * len(lists))
     return list(zip(*lists, strict=False))
 
 
 def pairs_of_one_length(*lists: Any) -> list[Any]:
     """``list(zip(*lists, strict=True))``."""
-    _few(min(map(len, lists), default=0) * len(lists))
+    require_few(min(map(len, lists), default=0) * len(lists))
     return list(zip(*lists, strict=True))
 
 
 def numbered(items: Any, start: int = 0) -> list[Any]:
     """``list(enumerate(items, start))``."""
     return list(enumerate(items, start))
-
-
-def ordered(items: Any, reverse: bool = False) -> list[Any]:
-    """``sorted(items, reverse=reverse)``."""
-    bounded_items(items)
-    return sorted(items, reverse=bool(reverse))
-
-
-def ordered_by(items: Any, keys: Any, reverse: bool = False) -> list[Any]:
-    """``sorted(items, key=..., reverse=reverse)``, with the key of each item."""
-    return [items[index] for index in ordered_places(keys, reverse)]
-
-
-def ordered_places(keys: Any, reverse: bool) -> list[int]:
-    """The places of the keys in their order; equal ones stay as they are."""
-    bounded_items(keys)
-    return sorted(range(len(keys)), key=keys.__getitem__, reverse=bool(reverse))
-
-
-def best_by(largest: bool, items: Any, keys: Any) -> Any:
-    """``max(items, key=...)`` or ``min(items, key=...)``, with the key of each item."""
-    bounded_items(keys)
-    return items[(max if largest else min)(range(len(keys)), key=keys.__getitem__)]
-
-
-def foremost(items: Any, keys: Any, n: int, largest: bool) -> list[Any]:
-    """``heapq.nlargest(n, items, key=...)`` or ``nsmallest``, with the key of each item."""
-    bounded_items(keys)
-    choose = heapq.nlargest if largest else heapq.nsmallest
-    return [items[index] for index in choose(as_int(n) or 0, range(len(keys)), key=keys.__getitem__)]
-
-
-def bounded_items(items: Any) -> None:
-    """Checks a list whose items are compared: its length, and of a long one the characters of its texts."""
-    _few(len(items))
-    if len(items) <= 256:
-        return
-    kinds = set(map(type, items))
-    texts = items if kinds <= {str, bytes} else [item for item in items if isinstance(item, str | bytes)]
-    if sum(map(len, texts)) > MOST_COMPARED:
-        raise GuardError("the texts of a list are too long", expected=f"at most {MOST_COMPARED} characters in all")
-
-
-MOST_COMPARED = 1 << 30
-"""The characters of all texts of a list whose items are compared, where one that stands twice counts twice."""
 
 
 def counted(items: Any, item: Any) -> int:
@@ -260,7 +210,7 @@ def totalled(items: Any, start: Any = 0) -> Any:
         if not isinstance(item, kind):
             raise TypeError(f"can only concatenate {kind.__name__}, not {type(item).__name__}")
         found += item
-        _few(len(found))
+        require_few(len(found))
     return kind(found)
 
 
@@ -289,7 +239,7 @@ def statistic(name: str, items: Any, n: int = 4) -> Any:
     import statistics  # with fractions and decimal behind it, which few pipelines need
 
     if name == "quantiles":
-        _few(as_int(n) or 0)
+        require_few(as_int(n) or 0)
         return statistics.quantiles(items, n=n)
     return getattr(statistics, name)(items)
 
@@ -329,13 +279,6 @@ def counts(items: Any) -> dict[Any, int]:
     return found
 
 
-def runs(keys: Any) -> list[Any]:
-    """Where each run of equal keys that follow each other begins and ends."""
-    bounded_items(keys)
-    starts = [index for index in range(len(keys)) if not index or keys[index] != keys[index - 1]]
-    return list(itertools.pairwise([*starts, len(keys)]))
-
-
 def most_common(table: Any, n: int | None = None) -> list[Any]:
     """The pairs of a Counter, those of the largest count first; of equal ones in their order."""
     found = sorted(table.items(), key=lambda pair: pair[1], reverse=True)
@@ -348,12 +291,13 @@ def from_keys(keys: Any, value: Any = None) -> dict[Any, Any]:
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **ORDERS,
     "unique": unique, "kept": kept, "dropped": dropped, "counts": counts, "most_common": most_common,
-    "from_keys": from_keys, "with_entry": with_entry, "runs": runs,
+    "from_keys": from_keys, "with_entry": with_entry,
     "lookup": lookup, "lookup_all": lookup_all, "tolist": to_list, "dict": to_dict, "zip": pairs,
     "zip_strict": pairs_of_one_length, "reversed": lambda items: items[::-1],
     "counted": counted,
-    "enumerate": numbered, "sorted": ordered, "sorted_by": ordered_by, "foremost": foremost, "best_by": best_by,
+    "enumerate": numbered,
     "fsum": math.fsum, "prod": product, "math_pow": math.pow,
     "total": totalled, "any": any, "all": all, "list": listed,
     "rows": to_rows, "keys": lambda table: list(table.keys()),

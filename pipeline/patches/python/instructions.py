@@ -18,6 +18,8 @@ from ...lists.pieces import NAMES
 from .assembly import applied, assembler, constant, of_pair, replaced_last, replaced_pair, rewritten, swap, tuple_of
 from .choices.choices import Choices, End, may_choose
 from .choices.connectives import Connectives
+from .conditions.assertions import ASSERTED, REFUTED, raising
+from .conditions.none_tests import NONE_TESTS, tests_none, with_plain_tests
 from .dunders import OPERATORS
 from .loops.appending import Appending
 from .loops.captured import captured, own, uncaptured
@@ -29,10 +31,8 @@ from .loops.leaving import BACK, IF_FALSE, GoingOn, loops_left_early, names_for
 from .loops.new_lists import CHANGING, is_changed_dict, is_own_list
 from .loops.outlined import outlined
 from .methods import OWN_DICT, OWN_LIST, PIECES, RECEIVERS
-from .none_tests import NONE_TESTS, tests_none, with_plain_tests
 from .operations import (
     ADDED,
-    ASSERTED,
     COLLECTED,
     CONTAINS,
     CONVERTED,
@@ -46,14 +46,12 @@ from .operations import (
     MISSES,
     NOT,
     PLAIN,
-    REFUTED,
     SET,
     SUBSCRIPT,
     appended_to,
     conditional,
     iterated,
     noting,
-    raising,
     turned,
 )
 from .unpacking import GENERATED, starred

@@ -30,7 +30,6 @@ from ...proxies.scalars import TracedNumber
 from ...proxies.sets import TracedCounter, TracedSet
 from ...proxies.strings import TracedStr
 from ...recording.recorder import Recorder
-from ...rules.assertions import required
 from ...rules.number_or_tensor import number_of
 from ..library.asked_table import AskedTable
 from .entries import appended, dict_of, extended, gathered, hashable, set_of, set_updated
@@ -147,10 +146,11 @@ def _contains(operands: Any) -> Any:
 
 
 def _misses(operands: Any) -> Any:
-    return _not(_contains(operands))
+    return negated(_contains(operands))
 
 
-def _not(thing: Any) -> Any:
+def negated(thing: Any) -> Any:
+    """What stands for `not`."""
     recorder = active()
     if recorder is not None:
         thing = number_of(recorder, thing)
@@ -223,7 +223,7 @@ def _filtered(wanted: bool, place: Any) -> Callable[[Any], Any]:
             return found
         if loop.place != place or loop.frame is not sys._getframe(2):
             return found  # of a comprehension over another list, inside of that loop
-        found = _truth(recorder, found)
+        found = truth_of(recorder, found)
         if issubclass(type(found), TracedNumber):
             loop.filter(found if wanted else recorder.scalar("not_", found))
             return wanted
@@ -233,29 +233,10 @@ def _filtered(wanted: bool, place: Any) -> Callable[[Any], Any]:
     return condition
 
 
-def _truth(recorder: Recorder, found: Any) -> Any:
+def truth_of(recorder: Recorder, found: Any) -> Any:
     """A condition as a number of the recording, where it is of the recording."""
     found = number_of(recorder, found)
     return recorder.scalar("bool", found) if type(found) in _OWN else found
-
-
-# -- assertions ----------------------------------------------------------------------------------------------------
-
-
-def asserted(found: Any) -> Any:
-    """A condition that must hold in every run."""
-    recorder = active()
-    found = found if recorder is None else _truth(recorder, found)
-    if recorder is None or not issubclass(type(found), TracedNumber):
-        return found
-    return required(recorder, found, "an assertion of the function fails")
-
-
-def _refuted(found: Any) -> Any:
-    """A condition that must not hold in any run."""
-    recorder = active()
-    found = found if recorder is None else _truth(recorder, found)
-    return not asserted(_not(found)) if issubclass(type(found), TracedNumber) else found
 
 
 SUBSCRIPT, JOINED, CONTAINS, MISSES = map(HandedOver, (_subscript, _joined, _contains, _misses))
@@ -269,8 +250,7 @@ ADDED = {
 SET = HandedOver(lambda items: set_updated(active(), set(), items))
 PLAIN = HandedOver(lambda items: list(items) if type(items) is TracedList else items)
 KEY, MAP, COLLECTED = map(HandedOver, (_hashable, _map_of, _collected))
-NOT = HandedOver(_not, asks_truth=True)
-ASSERTED, REFUTED = (HandedOver(function, asks_truth=True, keeps_sides=True) for function in (asserted, _refuted))
+NOT = HandedOver(negated, asks_truth=True)
 
 
 def iterated(place: LoopPlace) -> HandedOver:
@@ -322,26 +302,6 @@ def appended_to(place: int) -> HandedOver:
 def conditional(wanted: bool, place: LoopPlace) -> HandedOver:
     """What takes a condition of a comprehension, which goes on with the item where the condition is as wanted."""
     return HandedOver(_filtered(wanted, place), asks_truth=True, keeps_sides=True)
-
-
-def raising(error: str, on: bool) -> HandedOver:
-    """What takes a condition that data decides, on the truth or falsehood of which the function raises an error.
-
-    It is a check of every run.
-    """
-
-    def passed(found: Any) -> Any:
-        recorder = active()
-        if recorder is None:
-            return found
-        found = _truth(recorder, found)
-        decided = issubclass(type(found), TracedNumber) and (found.varies or bool(recorder.rounds.open))
-        if not decided or bool(found.concrete) is on:
-            return found
-        required(recorder, recorder.scalar("not_", found) if on else found, f"the function raises {error} then")
-        return not on
-
-    return HandedOver(passed, asks_truth=True, keeps_sides=True)
 
 
 def _formatting(conversion: str) -> HandedOver:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from types import CodeType
 from typing import Any
 
-from ...proxies.make import TracedOptional
-from ...proxies.scalars import TracedBool
-from .assembly import assembler, constant, rewritten
-from .operations import HandedOver, active
+from ....proxies.make import TracedOptional
+from ....proxies.scalars import TracedBool
+from ..assembly import assembler, constant, rewritten
+from ..operations import HandedOver, active
 
 
 def _tested(wanted: bool) -> HandedOver:

@@ -1,0 +1,1 @@
+"""Lists that a pipeline makes at run time: their order."""
