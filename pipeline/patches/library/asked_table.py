@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from ...lists.plain_tables import columns, plain_table
 from ...proxies.base import is_traced
 from ...recording.recorder import Recorder
+from .enums import TracedMember
 from .plain_objects import ObjectForm, form_of
 
 
@@ -26,6 +28,8 @@ class AskedTable:
             return recorder.scalar("getitem", plain, key)
         if type(plain) in (list, tuple) and any(map(is_traced, plain)):
             return recorder.scalar("getitem", list(plain), key)
+        if (kind := _members(plain)) is not None:
+            return TracedMember(recorder, kind, AskedTable(recorder, _values(plain))[key])
         if (form := self._form()) is not None:
             return form(AskedTable(recorder, self._tuples(form))[key])
         if (parts := columns(plain)) is not None:
@@ -77,3 +81,18 @@ class AskedTable:
         """As for list."""
         places = {entry: place for place, entry in reversed(list(enumerate(self.plain)))}
         return self.recorder.scalar("lookup", places, item)
+
+
+def _members(plain: Any) -> type[enum.Enum] | None:
+    """The class of entries that are members of one Enum; None for any others."""
+    entries = plain.values() if type(plain) is dict else plain
+    kinds = {type(entry) for entry in entries}
+    kind = kinds.pop() if len(kinds) == 1 else None
+    return kind if kind is not None and issubclass(kind, enum.Enum) else None
+
+
+def _values(plain: Any) -> Any:
+    """The same table with the values of its members."""
+    if type(plain) is dict:
+        return {key: entry.value for key, entry in plain.items()}
+    return [entry.value for entry in plain]

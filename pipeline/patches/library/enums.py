@@ -18,6 +18,7 @@ class TracedMember:
 
     def __init__(self, recorder: Recorder, kind: type[enum.Enum], value: Any) -> None:
         self._recorder, self._kind = recorder, kind
+        recorder.plainly_used = recorder.plainly_used or "a member of an Enum was chosen"  # `is` is for the deep one
         entries = {member.value: member for member in kind}
         if not all(type(each) in (int, str) for each in entries):
             recorder.refuse(
@@ -35,6 +36,10 @@ class TracedMember:
     def __ne__(self, other: object) -> Any:
         found = self == other
         return self._recorder.scalar("not_", found) if is_traced(found) else not found
+
+    def is_member(self, other: Any) -> Any:
+        """Whether it is a member, as ``is`` says it: a class has one object for each."""
+        return self == other if isinstance(other, TracedMember | enum.Enum) else False
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

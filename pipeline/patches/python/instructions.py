@@ -38,6 +38,8 @@ from .operations import (
     CONVERTED,
     FOLDED,
     FORMATTED,
+    IS,
+    IS_NOT,
     JOINED,
     KEY,
     LEAVABLE,
@@ -190,6 +192,8 @@ def _of(this: Any, index: int, instructions: Sequence[Any], rounds: Comprehensio
             return [assembler().create_instruction("NOP")]
         case "IS_OP" if tests_none(instructions, index):
             return applied(NONE_TESTS[this.arg])
+        case "IS_OP" if instructions[index - 1].opname != "LOAD_CONST":
+            return of_pair(IS_NOT if this.arg else IS)
         case "BINARY_OP" if this.arg in _MODULO:
             return [*replaced_pair(RECEIVERS["%"]), this]
         case "BINARY_MODULO" | "INPLACE_MODULO":

@@ -32,6 +32,7 @@ from ...proxies.strings import TracedStr
 from ...recording.recorder import Recorder
 from ...rules.number_or_tensor import number_of
 from ..library.asked_table import AskedTable
+from ..library.enums import TracedMember
 from .entries import appended, dict_of, extended, gathered, hashable, set_of, set_updated
 from .loops.comprehensions import LoopPlace
 from .loops.constants import rounds_over
@@ -239,6 +240,14 @@ def truth_of(recorder: Recorder, found: Any) -> Any:
     return recorder.scalar("bool", found) if type(found) in _OWN else found
 
 
+def _identical(operands: Any) -> Any:
+    one, other = operands
+    if active() is not None and TracedMember in (type(one), type(other)):
+        return one.is_member(other) if type(one) is TracedMember else other.is_member(one)
+    return one is other
+
+
+IS, IS_NOT = HandedOver(_identical), HandedOver(lambda operands: negated(_identical(operands)))
 SUBSCRIPT, JOINED, CONTAINS, MISSES = map(HandedOver, (_subscript, _joined, _contains, _misses))
 ADDED = {
     "LIST_EXTEND": HandedOver(lambda pair: extended(active(), *pair)),

@@ -6,6 +6,7 @@ import re
 
 from ....ops.graph.graph import SourceLine
 from .branch_forms import written_with_cond
+from .loop_forms import loop_form
 from .match_forms import written_with_finditer
 
 _BEFORE = "Do it before, and pass what it gives."
@@ -73,7 +74,7 @@ def of_any_length(line: SourceLine | None) -> str:
     if found := _CALLS.search(code):
         return f"Instead of {found[1]} {_ITERATING[found[1]]} keeps it free"
     made = next((each for each in _MAKING if re.search(rf"\b{re.escape(each)}", code)), "")
-    return f"Instead of {made}…) {_MAKING[made]} keeps it free" if made else ANY_LENGTH
+    return f"Instead of {made}…) {_MAKING[made]} keeps it free" if made else loop_form(line) or ANY_LENGTH
 
 
 _ROUNDS = "Use tracepack.while_loop(cond_fn, body_fn, *carried), as docs/guide.md does for boxes."
