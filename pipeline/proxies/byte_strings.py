@@ -21,6 +21,14 @@ def to_bytes(tensor: torch.Tensor) -> bytes:
     return tensor.detach().cpu().contiguous().numpy().tobytes()
 
 
+def _is_buffer(thing: object) -> bool:
+    try:
+        memoryview(thing)  # type: ignore[arg-type]  # what is none says so
+    except TypeError:
+        return False
+    return True
+
+
 class TracedBytes:
     """Bytes that are decided at run time.
 
@@ -62,10 +70,25 @@ class TracedBytes:
         found = self.tensor[index]
         return TracedBytes(self.tracer, found) if isinstance(index, slice) else self.tracer.scalar("item", found)
 
+    def __contains__(self, item: Any) -> bool:
+        return bool(self.tracer.pin(self.holds(item), "it was searched"))
+
+    def holds(self, item: Any) -> Any:
+        """Whether there is a byte or a part, traced: the letters of latin-1 are the bytes."""
+        if type(item) in (bytes, bytearray):
+            part: Any = bytes(item).decode("latin-1")
+        elif type(item) is TracedBytes:
+            part = item.decode("latin-1")
+        elif type(item) is int and 0 <= item < 256:
+            part = chr(item)
+        else:
+            return self.tracer.refuse(f"bytes are searched for a {type(item).__name__}", "Search for constant bytes.")
+        return self.tracer.scalar("contains", self.decode("latin-1"), part)
+
     def _tensor(self, other: object) -> Any:
         """The tensor of other bytes; None for what is none."""
-        if type(other) is bytes:
-            return torch.tensor(list(other), dtype=torch.uint8)
+        if type(other) in (bytes, bytearray):
+            return torch.tensor(list(other), dtype=torch.uint8)  # type: ignore[call-overload]  # bytes, as asked above
         return other.tensor if type(other) is TracedBytes else None
 
     def __add__(self, other: Any) -> Any:
@@ -79,8 +102,16 @@ class TracedBytes:
     def __eq__(self, other: object) -> Any:
         more = self._tensor(other)
         if more is None:
-            return NotImplemented
+            return self._refuse_comparison(other) if _is_buffer(other) else NotImplemented
         return self.tracer.scalar("item", self.tracer.scalar("same_bytes", self.tensor, more))
+
+    def __ne__(self, other: object) -> Any:
+        equal = self.__eq__(other)
+        return equal if equal is NotImplemented else self.tracer.scalar("not_", equal)
+
+    def _refuse_comparison(self, other: object) -> Any:
+        kind = type(other).__name__  # Python would fall back on identity
+        return self.tracer.refuse(f"bytes are compared with a {kind}", "Compare with bytes: data == bytes(other).")
 
     def tensor_of(self, dtype: torch.dtype, count: int = -1, offset: int = 0) -> Any:
         """What `torch.frombuffer` makes of them, but for the memory, which is new."""

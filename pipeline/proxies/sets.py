@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, KeysView, Mapping, Set
 from typing import Any, NoReturn
 
 from .base import is_traced
@@ -116,11 +116,15 @@ class TracedSet(Growing):
         return self._made("dropped", _items(other), self.items)
 
     def __eq__(self, other: object) -> Any:
+        other = set(other) if isinstance(other, KeysView) else other
         if type(other) not in _SETS:
-            return NotImplemented
+            return self._refuse_comparison() if isinstance(other, Set) else NotImplemented
         count = other.length() if type(other) is TracedSet else len(other)  # type: ignore[arg-type]  # one of the three
         pair = self.tracer.scalar("list", [self.length(), (self & other).length()])
         return self.tracer.scalar("eq", pair, self.tracer.scalar("list", [count, count]))
+
+    def _refuse_comparison(self) -> Any:  # Python would fall back on identity
+        return self.tracer.refuse("a set of run time is compared with another kind", "Compare with a set: set(other).")
 
     __or__, __ror__ = _of_sets("union"), _of_sets("union")
     __and__, __rand__ = _of_sets("intersection"), _of_sets("intersection")

@@ -51,6 +51,7 @@ PAIRS = [["x", "y z"], ["q q q", "q q"], ["", ""]]
 CASES = {
     "common words": Case(overlap, ["a b c", "a b"], PAIRS),
     "similarity of two texts": Case(similarity, ["a b c", "a b"], PAIRS),
+    "a set and keys": many(lambda texts: [set(texts) == {"a": 1}.keys(), {"two": 1, "one": 2}.keys() == set(texts)]),
     "sorted set": many(lambda texts: sorted(set(texts))),
     "size of a set": many(lambda texts: (len(set(texts)), len(texts) != len(set(texts)))),
     "in a set": many(lambda texts: ["a" in set(texts), "two" in set(texts)]),

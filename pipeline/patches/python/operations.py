@@ -138,6 +138,8 @@ def _contains(operands: Any) -> Any:
             container = container.items if container.table is None else container.table
         if type(container) in _OWN:
             return recorder.scalar("contains", container, item)
+        if type(container) is TracedBytes:
+            return container.holds(item)
         if type(container) in (list, tuple, set, frozenset, dict, str) and (is_traced(item) or holds_traced(container)):
             if isinstance(container, set | frozenset):
                 container = sorted(container, key=repr)

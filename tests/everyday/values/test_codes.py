@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import tracepack
-from tests.everyday.case import check, loaded
+from tests.everyday.case import Case, check, loaded
 from tests.everyday.values import codes
 
 
@@ -40,3 +40,34 @@ def test_a_separator_of_hexadecimal_digits_is_refused() -> None:
 def test_letters_of_base64_that_an_argument_decides_are_refused() -> None:
     with pytest.raises(tracepack.RecordError, match="the letters of base64 are not constant"):
         tracepack.trace(lambda s, letters: b64decode(s, letters).hex(), "YWJj", "-_")
+
+
+def _searched(data):
+    return [b"ab" in data, b"" in data, 97 in data, b"b" not in data, bytearray(b"a") in data, data[:1] in data]
+
+
+def _helped(data):
+    return [part == data for part in (b"ab", bytearray(b"ab"))]
+
+
+COMPARED = {
+    "searched": _searched,
+    "a bytearray": lambda data: [
+        data == bytearray(b"ab"),
+        bytearray(b"ab") == data,
+        bytearray(data) != bytearray(b"ab"),
+    ],
+    "in a comprehension": _helped,
+}
+
+
+@pytest.mark.parametrize("name", COMPARED)
+@pytest.mark.parametrize("example", [b"zz", b"ab"])
+def test_bytes_are_searched_and_compared_as_in_python(name, example) -> None:
+    check(Case(COMPARED[name], (example,), [(b"ab",), (b"",), (b"b",), (b"\xff\x00ab",), (b"cab",)]))
+
+
+def test_bytes_that_are_compared_with_another_buffer_are_refused() -> None:
+    # Python would take them for different, as it falls back on identity
+    with pytest.raises(tracepack.RecordError, match="bytes are compared with a memoryview. Compare with bytes"):
+        tracepack.trace(lambda data: data == memoryview(b"ab"), b"zz")
