@@ -82,12 +82,14 @@ def test_openvino_compares_halves_and_what_a_layer_makes_of_quotients() -> None:
         (lambda x: x.mean(-1, dtype=torch.float64), "it converts what a function gives, not what it takes"),
         (lambda x: x.long().mean(-1, dtype=torch.float32), "it converts what a function gives, not what it takes"),
         (lambda x: x.softmax(-1, dtype=torch.float64).log(), "it converts what a function gives, not what it takes"),
+        (lambda x: torch.special.softmax(x, -1, torch.float64), "it converts what a function gives, not what it takes"),
         (lambda x: functional.log_softmax(x, -1, 3, torch.float64), "it converts what a function gives, not what it t"),
         (
             lambda x: functional.avg_pool2d(x, 2, divisor_override=1) > 30,
             "it takes the size of a window for the diviso",
         ),
         (lambda x: functional.avg_pool3d(x, 2, 2, 0, False, True, 3), "it takes the size of a window for the divisor"),
+        (lambda x: torch.full_like(x, 0.1, dtype=torch.float64) * 3, "it computes float64 with a number that is no f"),
         (lambda x: x[0, 0].t().as_strided((2, 2), (1, 2)) * 2, "`as_strided` is not on the list"),
     ],
 )
