@@ -47,6 +47,9 @@ _POWERS = ("pow", "rpow")
 _GROWS_ONCE = ("prod", *_POWERS)
 _IN_FLOAT64 = ("sum", "nansum", "einsum", "trace", "sum_to_size", *_GROWS_ONCE)
 _IN_FLOAT32 = ("isinf", "nan_to_num")
+_BY_FLOAT32 = (  # with numbers of their own, which an export holds in float32
+    "log2", "log10", "celu", "deg2rad", "rad2deg", "sinc", "cosine_similarity", "native_layer_norm",
+)  # fmt: skip
 _ADD_AT = ("scatter_add", "index_add")
 _GROWING = (
     "add", "radd", "sub", "rsub", "subtract", "mul", "rmul", "multiply", "pow", "rpow", "square", "sum", "cumsum",
@@ -94,6 +97,8 @@ def computed_otherwise(name: str, args: Sequence[Any], given: Any) -> str:
     if makes or any(torch.is_tensor(arg) and arg.dtype == torch.float64 for arg in args):
         if name in _IN_FLOAT32:
             return "it asks float64 for infinities in float32"
+        if name.removeprefix("special_") in _BY_FLOAT32:
+            return "it computes float64 with numbers of float32"
         if not name.endswith("norm") and any(map(_is_rounded, (*args, *given.values()))):
             return "it computes float64 with a number that is no float32"
     if name.removeprefix("linalg_").removeprefix("special_") in _IN_ITS_OWN and _converts(args, given):

@@ -98,6 +98,14 @@ def test_arguments_that_an_export_leaves_out_are_declined(process, said: str) ->
         engaged(process, torch.rand(2, 2, 4, 4), "onnxruntime")
 
 
+@pytest.mark.parametrize(
+    "function", [torch.log2, torch.log10, torch.rad2deg, functional.celu, torch.sinc, lambda x: x.softmax(-1).log10()]
+)
+def test_float64_by_numbers_of_float32_stays_with_torch(function) -> None:
+    with pytest.raises(tracepack.LoweringError, match="it computes float64 with numbers of float32, which other runti"):
+        engaged(lambda x: function(x) > 0.5, torch.rand(3, 4, dtype=torch.float64), "onnxruntime")
+
+
 def test_the_dtype_of_a_tensor_may_be_said() -> None:
     mod = engaged(
         lambda x: functional.avg_pool2d(x.softmax(-1, dtype=torch.float32), 2), torch.rand(2, 4, 4), "openvino"
