@@ -48,7 +48,8 @@ _GROWS_ONCE = ("prod", *_POWERS)
 _IN_FLOAT64 = ("sum", "nansum", "einsum", "trace", "sum_to_size", *_GROWS_ONCE)
 _IN_FLOAT32 = ("isinf", "nan_to_num")
 _BY_FLOAT32 = (  # with numbers of their own, which an export holds in float32
-    "log2", "log10", "celu", "deg2rad", "rad2deg", "sinc", "cosine_similarity", "native_layer_norm",
+    "log2", "log10", "celu", "deg2rad", "rad2deg", "sinc", "cosine_similarity", "pairwise_distance",
+    "triplet_margin_loss", "native_layer_norm",
 )  # fmt: skip
 _ADD_AT = ("scatter_add", "index_add")
 _GROWING = (

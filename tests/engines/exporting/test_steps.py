@@ -99,8 +99,12 @@ def test_arguments_that_an_export_leaves_out_are_declined(process, said: str) ->
 
 
 @pytest.mark.parametrize(
-    "function", [torch.log2, torch.log10, torch.rad2deg, functional.celu, torch.sinc, lambda x: x.softmax(-1).log10()]
-)
+    "function",
+    [
+        torch.log2, torch.log10, torch.rad2deg, functional.celu, torch.sinc, lambda x: x.softmax(-1).log10(),
+        lambda x: functional.pairwise_distance(x, x), lambda x: functional.triplet_margin_loss(x, x, x),
+    ],
+)  # fmt: skip
 def test_float64_by_numbers_of_float32_stays_with_torch(function) -> None:
     with pytest.raises(tracepack.LoweringError, match="it computes float64 with numbers of float32, which other runti"):
         engaged(lambda x: function(x) > 0.5, torch.rand(3, 4, dtype=torch.float64), "onnxruntime")
