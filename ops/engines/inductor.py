@@ -23,7 +23,7 @@ from ..lowering.patches.lock import KeptProcess, lowering
 from ..lowering.patches.silence import Silence
 from .checks.finite_checks import floating_inputs
 from .checks.index_checks import all_within, checked, index_checks
-from .checks.number_checks import LEFT_OUT, rounds_to_half
+from .checks.number_checks import LEFT_OUT, computes_float16, rounds_to_half
 from .engine import BF16, TORCHAO, Declined, Engine, Task, cause, described, file_of
 from .region import Region
 from .size_boxes import BOXES
@@ -45,7 +45,7 @@ class Inductor(Engine):
             Declined: it cannot be exported or compiled, or this machine has no compiler; or it rounds to 16 bits.
             MissingExtraError: a way asks for torchao, which is not installed.
         """
-        if rounds_to_half(task.region.graph):
+        if rounds_to_half(task.region.graph) or computes_float16(task.region.graph):
             raise Declined(LEFT_OUT)
         from ..lowering.patches.fx_patcher import FxPatcher
         from .exporting.onnx_export import exported

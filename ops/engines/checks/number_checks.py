@@ -47,6 +47,10 @@ _POWERS = ("pow", "rpow")
 _GROWS_ONCE = ("prod", *_POWERS)
 _IN_FLOAT64 = ("sum", "nansum", "einsum", "trace", "sum_to_size", *_GROWS_ONCE)
 _IN_FLOAT32 = ("isinf", "nan_to_num")
+_BY_FLOAT32 = (  # with numbers of their own, which an export holds in float32
+    "log2", "log10", "celu", "deg2rad", "rad2deg", "sinc", "cosine_similarity", "pairwise_distance",
+    "triplet_margin_loss", "native_layer_norm",
+)  # fmt: skip
 _ADD_AT = ("scatter_add", "index_add")
 _GROWING = (
     "add", "radd", "sub", "rsub", "subtract", "mul", "rmul", "multiply", "pow", "rpow", "square", "sum", "cumsum",
@@ -90,12 +94,15 @@ OF_INTEGERS = frozenset((*_GROWING, *_IN_FLOAT64, *SHIFTS, *_CONVERSIONS, *_MOVI
 
 def computed_otherwise(name: str, args: Sequence[Any], given: Any) -> str:
     """Why a function must stay with torch; empty where ONNX has one that answers as it does."""
-    if any(torch.is_tensor(arg) and arg.dtype == torch.float64 for arg in args):
+    makes = any(each is torch.float64 for each in given.values())
+    if makes or any(torch.is_tensor(arg) and arg.dtype == torch.float64 for arg in args):
         if name in _IN_FLOAT32:
             return "it asks float64 for infinities in float32"
+        if name.removeprefix("special_") in _BY_FLOAT32:
+            return "it computes float64 with numbers of float32"
         if not name.endswith("norm") and any(map(_is_rounded, (*args, *given.values()))):
             return "it computes float64 with a number that is no float32"
-    if name.removeprefix("linalg_") in _IN_ITS_OWN and _converts(args, given):
+    if name.removeprefix("linalg_").removeprefix("special_") in _IN_ITS_OWN and _converts(args, given):
         return "it converts what a function gives, not what it takes"
     if name.startswith("avg_pool") and (any(args[6:]) or given.get("divisor_override")):
         return "it takes the size of a window for the divisor"
@@ -261,6 +268,11 @@ def rounds_to_half(graph: Graph) -> bool:
     made = {kind for value in _made(every_node(graph)) if (kind := _dtype(value))}
     halves = made & {"float16", "bfloat16"}
     return bool(halves) and (made != halves or any(_dtype(value) == "float32" for value in graph.inputs))
+
+
+def computes_float16(graph: Graph) -> bool:
+    """Whether a region computes float16, of which compilers sum in 32 bits what torch rounds on the way."""
+    return any(_dtype(value) == "float16" for value in (*graph.inputs, *_made(every_node(graph))))
 
 
 def takes_integers(graph: Graph) -> bool:

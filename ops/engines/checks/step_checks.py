@@ -51,7 +51,8 @@ class StepChecks:
 
 def _apart(difference: Any, values: torch.Tensor) -> torch.Tensor:
     """Whether no difference is rounding; 0 is none, as where numbers were clamped."""
-    return ((difference == 0) | (abs(difference) > _CLOSE * (1 + values.abs()))).all()
+    found: torch.Tensor = ((difference == 0) | (abs(difference) > _CLOSE * (1 + values.abs()))).all()
+    return found
 
 
 def compares_quotients(graph: Graph, quotients: set[int] | None = None) -> bool:
@@ -88,7 +89,7 @@ def _names(node: Node) -> set[str]:
 
 def _halves(node: Node) -> bool:
     """Whether it divides by a power of two, of which the reciprocal is exact."""
-    divisor = node.args[1] if len(node.args) > 1 else None
+    divisor: Any = node.args[1] if len(node.args) > 1 else None
     return type(divisor) in (int, float) and abs(math.frexp(divisor)[0]) == 0.5
 
 

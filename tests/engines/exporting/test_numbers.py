@@ -145,6 +145,12 @@ def test_rounding_to_16_bits_stays_with_torch(process, engine) -> None:
         engaged(process, torch.rand(3, 4), engine)
 
 
+def test_torchs_compiler_declines_float16() -> None:
+    """It sums in float32, and torch does not."""
+    with pytest.raises(tracepack.LoweringError, match="it rounds numbers to 16 bits, which runtimes leave out"):
+        engaged(lambda x: (x * 2).sum(-1), torch.rand(3, 4).half(), "inductor")
+
+
 def test_openvino_declines_float16() -> None:
     """It computes in float32, and ends the process on some exponentials."""
     with pytest.raises(tracepack.LoweringError, match="computes float16 and bfloat16 in float32, without rounding"):

@@ -82,18 +82,32 @@ def test_openvino_compares_halves_and_what_a_layer_makes_of_quotients() -> None:
         (lambda x: x.mean(-1, dtype=torch.float64), "it converts what a function gives, not what it takes"),
         (lambda x: x.long().mean(-1, dtype=torch.float32), "it converts what a function gives, not what it takes"),
         (lambda x: x.softmax(-1, dtype=torch.float64).log(), "it converts what a function gives, not what it takes"),
+        (lambda x: torch.special.softmax(x, -1, torch.float64), "it converts what a function gives, not what it takes"),
         (lambda x: functional.log_softmax(x, -1, 3, torch.float64), "it converts what a function gives, not what it t"),
         (
             lambda x: functional.avg_pool2d(x, 2, divisor_override=1) > 30,
             "it takes the size of a window for the diviso",
         ),
         (lambda x: functional.avg_pool3d(x, 2, 2, 0, False, True, 3), "it takes the size of a window for the divisor"),
+        (lambda x: torch.full_like(x, 0.1, dtype=torch.float64) * 3, "it computes float64 with a number that is no f"),
         (lambda x: x[0, 0].t().as_strided((2, 2), (1, 2)) * 2, "`as_strided` is not on the list"),
     ],
 )
 def test_arguments_that_an_export_leaves_out_are_declined(process, said: str) -> None:
     with pytest.raises(tracepack.LoweringError, match=said):
         engaged(process, torch.rand(2, 2, 4, 4), "onnxruntime")
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        torch.log2, torch.log10, torch.rad2deg, functional.celu, torch.sinc, lambda x: x.softmax(-1).log10(),
+        lambda x: functional.pairwise_distance(x, x), lambda x: functional.triplet_margin_loss(x, x, x),
+    ],
+)  # fmt: skip
+def test_float64_by_numbers_of_float32_stays_with_torch(function) -> None:
+    with pytest.raises(tracepack.LoweringError, match="it computes float64 with numbers of float32, which other runti"):
+        engaged(lambda x: function(x) > 0.5, torch.rand(3, 4, dtype=torch.float64), "onnxruntime")
 
 
 def test_the_dtype_of_a_tensor_may_be_said() -> None:
