@@ -17,6 +17,8 @@ from ..ops.graph.graph import Guard
 from ..ops.graph.traverse import walk
 from ..ops.runtime.user_code import first_line
 from .examples import Examples
+from .lists.fixed import OF_ONE_TYPE
+from .patches.python.choices.sides import noting_mixed
 from .patches.python.loops.constants import Key, attempting
 from .recheck.answers import difference
 from .recheck.mismatch import DIFFERS
@@ -32,10 +34,15 @@ class GivenUp(list[Any]):
     Attributes:
         refused: what the deep recording was refused for, where the plain one takes its place.
         of_lists: what the recording of lists of any length failed with.
+        mixed: the lines of choices between an int and a float.
     """
 
     refused: RecordError | None = None
     of_lists: Exception | None = None
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.mixed = set[str]()
 
     @contextmanager
     def with_first_cause(self) -> Iterator[None]:
@@ -44,8 +51,11 @@ class GivenUp(list[Any]):
         Code that takes plain numbers was given the items one by one then, and it fails inside of itself.
         """
         try:
-            yield
+            with noting_mixed(self.mixed):
+                yield
         except RecordError as error:
+            if error.where in self.mixed:
+                raise RecordError(error.what, where=error.where, got=error.got, fix=f"{OF_ONE_TYPE}.") from error
             first = self.of_lists
             if not isinstance(first, RecordError) or first.where != error.where or not _follows(error):
                 raise

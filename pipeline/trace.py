@@ -112,7 +112,7 @@ def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline
     with _one_at_a_time(), earlier.with_first_cause():
         free, lines = _with_free_lists(process, given, earlier)
         found = free or _recorded(process, examined, names, Objects(process), earlier)
-        made = telling(found, lines, earlier.refused)
+        made = telling(found, lines, earlier.refused, earlier.mixed)
     return made.engaged_as_named({each.name: each.value for each in given if each.given})
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Protocol, TypeVar
 
 from ...ops.graph.errors import RecordError
@@ -39,18 +39,35 @@ _ANY_ROWS = "A list comprehension over them, or tracepack.map(fn, rows), keeps i
 _ONLY = "the recording holds for one value only, because "
 
 
-def telling(pipeline: Traced, lines: Iterable[str] = (), refused: RecordError | None = None) -> Traced:
+OF_ONE_TYPE = "One side gives an int and one a float: with one type on all, as 1.0 for 1, it goes both ways"
+
+
+def telling(
+    pipeline: Traced, lines: Iterable[str] = (), refused: RecordError | None = None, mixed: Collection[str] = ()
+) -> Traced:
     """A pipeline, with a line of warning for each value that it fixes, and for a need of trust; and some more lines.
 
     Args:
         pipeline: the pipeline.
         lines: more lines.
         refused: for what lists of any length were refused; it is why a comprehension has a fixed length.
+        mixed: the lines of choices between an int and a float.
     """
-    found = [line if refused is None else _with_cause(line, refused) for line in (*lines, *_lines(pipeline.graph))]
+    given = [_of_one_type(line, mixed) for line in (*lines, *_lines(pipeline.graph))]
+    found = [line if refused is None else _with_cause(line, refused) for line in given]
     for line in dict.fromkeys([*found, *caught_errors(pipeline.graph)]):
         warnings.warn(line, UserWarning, stacklevel=user_stacklevel())
     return pipeline
+
+
+def _of_one_type(line: str, mixed: Collection[str]) -> str:
+    """A line about a branch, with the reason where its sides are of two types."""
+    before, branched, _ = line.partition(_BRANCHED)
+    own = branched and any(line.startswith(f"{each}: ") for each in mixed)
+    return f"{before}{branched}. {OF_ONE_TYPE}" if own else line
+
+
+_BRANCHED = f"because {BRANCH}"
 
 
 def _with_cause(line: str, refused: RecordError) -> str:

@@ -161,7 +161,10 @@ class _Control:
             first, second = (self.record(function, leaves, spec, carried=False) for function in functions)
         samples = first.samples_beside(second)
         if first.spec != second.spec or samples is None:
-            raise self.error("the branches return different structures or dtypes", got=str(second), expected=str(first))
+            mixed = any({one, other} == {"int", "float"} for one, other in zip(first.kinds, second.kinds, strict=False))
+            fix = "Give one type on both sides: 1.0 for 1." if mixed else ""
+            what = "the branches return different structures or dtypes"
+            raise self.error(what, got=str(second), expected=str(first), fix=fix)
         outer = {key: thing for branch in (first, second) for key, (thing, _) in branch.lifted.items()}
         graphs = [branch.graph(outer) for branch in (first, second)]
         operands = (*filter(_is_decided_by_data, leaves), *outer.values())
@@ -338,7 +341,7 @@ class _Control:
             raise self.error("the condition must have one element", got=f"shape {tuple(value.shape)}")
         return bool(value)
 
-    def error(self, what: str, got: object = None, expected: object = None) -> RecordError:
+    def error(self, what: str, got: object = None, expected: object = None, fix: str = "") -> RecordError:
         """An error with the line of the call."""
-        fix = _ALL_RUN if "fails on the example" in what else ""
+        fix = _ALL_RUN if "fails on the example" in what else fix
         return RecordError(f"{self.name}: {what}", where=str(self.line or ""), got=got, expected=expected, fix=fix)

@@ -26,7 +26,7 @@ from ....recording.recorder import Recorder
 from ....rules.gradients import follow_grad_mode
 from ..loops.constants import goes_both_ways, went_both_ways
 from ..purity import are_pure
-from .sides import KINDS, kind_of
+from .sides import KINDS, kind_of, note_kinds
 
 
 class FallibleSides:
@@ -57,6 +57,7 @@ def joined(recorder: Recorder, place: Any, sides: Sequence[tuple[list[Any], Any]
         sides: the nodes of each, and what it gave.
     """
     ways, line, nodes = [Way(()) for _ in sides], user_line(), recorder.nodes
+    note_kinds(kind_of(result) for _, result in sides)
     for way, (own, result) in zip(ways, sides, strict=True):
         if not _is_plain(result):
             recorder.refuse("a choice by data gives other things than numbers and texts", "Use tracepack.cond.")

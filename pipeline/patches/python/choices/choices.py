@@ -30,7 +30,7 @@ from ....rules.number_or_tensor import number_of
 from ..operations import HandedOver, active
 from .both_ways import FallibleSides, joined
 from .code_paths import CodePaths
-from .sides import KINDS, SideLoad, kind_of, kinds_of
+from .sides import KINDS, SideLoad, kind_of, kinds_of, note_kinds
 from .sure_expressions import SureExpressions, is_ready
 
 EndOf = Callable[[int, int], int | None]
@@ -85,6 +85,7 @@ class Sides:
             alone -= {type(None)}
         kinds = alone | {kind_of(load.value(frame)) for load in self.loads}
         if len(alone) > 1 or not kinds <= set(KINDS) or (self.multiplies and str in kinds):
+            note_kinds(kinds)
             return None
         return _HowFar({} if self.kept is None else {self.count - 1: self.kept.value(frame)})
 
@@ -168,6 +169,7 @@ class Choice:
         kinds = set().union(*map(kinds_of, table)) - {type(None)}
         if len(kinds) == 1 and kinds <= set(KINDS):
             return recorder.scalar("lookup", table, reached.place)
+        note_kinds(kinds)
         return next((each for at, each in enumerate(table[:-1]) if reached.place == at), table[-1])
 
 

@@ -16,7 +16,7 @@ from ....proxies.make import TracedOptional
 from ....recording.recorder import Recorder
 from ....rules.number_or_tensor import number_of
 from ..operations import HandedOver, active
-from .sides import KINDS, kind_of, kinds_of
+from .sides import KINDS, kind_of, kinds_of, note_kinds
 from .sure_expressions import is_ready
 
 
@@ -59,6 +59,7 @@ class Connective:
             return found
         kinds = (kinds_of(before) | kinds_of(found)) - {type(None)}
         if len(kinds) > 1 or not kinds <= set(KINDS):
+            note_kinds(kinds)
             return (before or found) if self.ends else (before and found)
         table = [found, before] if self.ends else [before, found]
         result = recorder.scalar("lookup", table, recorder.scalar("bool", before))

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
+from .....ops.runtime.user_code import user_line
 from ....proxies.base import is_traced
 from ....proxies.lists import TracedList
 from ....proxies.make import TracedOptional
@@ -16,6 +20,25 @@ KINDS = (str, int, float, bool)
 
 _LOCALS = ("LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_DEREF")
 _MISSING = object()
+
+_mixed: ContextVar[set[str] | None] = ContextVar("mixed", default=None)
+
+
+@contextmanager
+def noting_mixed(lines: set[str]) -> Iterator[None]:
+    """While it is entered, choices between an int and a float, which keep the way of the example, note their lines."""
+    token = _mixed.set(lines)
+    try:
+        yield
+    finally:
+        _mixed.reset(token)
+
+
+def note_kinds(kinds: Iterable[Any]) -> None:
+    """Takes note of a choice between an int and a float: their types, as those of its sides."""
+    lines = _mixed.get()
+    if lines is not None and set(kinds) == {int, float}:
+        lines.add(str(user_line() or ""))
 
 
 def kinds_of(value: Any) -> set[Any]:
