@@ -28,6 +28,8 @@ def keeps_objects(instructions: Sequence[dis.Instruction], shown: frozenset[Any]
     code = own_instructions(instructions)
     if any(each.opname == "IS_OP" and not _is_none(code[at - 1]) for at, each in enumerate(code)):
         return False
+    if any(getattr(each.argval, "of_identity", False) for each in instructions if each.opname == "LOAD_CONST"):
+        return False
     if all(kind.__eq__ is not object.__eq__ for kind in shown):
         return True
     names = _names_of_items(code)

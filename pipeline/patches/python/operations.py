@@ -56,9 +56,11 @@ class HandedOver:
 
     Attributes:
         of_none: what it gives for None, where it compares with None.
+        of_identity: whether it compares two things by identity.
     """
 
     of_none: bool | None = None
+    of_identity = False
 
     def __init__(self, function: Callable[[Any], Any], asks_truth: bool = False, keeps_sides: bool = False) -> None:
         self.function, self.asks_truth, self.keeps_sides = function, asks_truth, keeps_sides
@@ -250,6 +252,7 @@ def _identical(operands: Any) -> Any:
 
 
 IS, IS_NOT = HandedOver(_identical), HandedOver(lambda operands: negated(_identical(operands)))
+IS.of_identity = IS_NOT.of_identity = True
 SUBSCRIPT, JOINED, CONTAINS, MISSES = map(HandedOver, (_subscript, _joined, _contains, _misses))
 ADDED = {
     "LIST_EXTEND": HandedOver(lambda pair: extended(active(), *pair)),
