@@ -39,7 +39,8 @@ class LoopAttempt:
         wanted: those that branched where that is guarded or refused.
         others: those that branched inside of a loop over a list of any length.
         running: the choices whose sides run, both ways: the last one is why a recording fails then.
-        passed: whether a choice went both ways, or a loop was recorded: what is refused after it, another recording could not reach.
+        passed: whether a choice went both ways, or a loop was recorded: what is refused after it, another one could not
+            reach.
         known: whether the rounds of a loop only compute, where no local variable can be called.
     """
 
