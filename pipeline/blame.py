@@ -14,6 +14,7 @@ from ..ops.runtime.user_code import attribute, first_line, library_lines, own_li
 from ..ops.tracing_hook import plainly
 from .examples import Examples
 from .patches.print import muted
+from .recording.guards import ON_ARRAYS
 from .recording.recorder import Recorder
 from .recording.rollback import Undo
 from .rules.advice.instead import in_package, instead
@@ -108,8 +109,10 @@ def with_own_line(error: TracepackError, later: Exception | None = None, functio
     if own is None and not error.where:
         add_place(error, str(first_line(function) or ""))
     if own is not None and f"{own.file}:" not in error.where:
-        if isinstance(error, RecordError) and error.fix in ("", GENERAL) and (below := library_lines(trace)):
-            error.fix = in_package(below[0].partition("/")[0])
+        package = next(iter(library_lines(trace)), "").partition("/")[0]
+        general = ("", GENERAL) if package == "numpy" else ("", GENERAL, ON_ARRAYS)  # no user changes a package's lines
+        if isinstance(error, RecordError) and package and error.fix in general:
+            error.fix = in_package(package)
         if re.search(r":\d+ in ", error.where):
             add_place(error, f"called by {own}")
         else:  # it names an op, an argument or nothing

@@ -19,9 +19,10 @@ _CHOOSE = (
     "Use torch.where or tracepack.cond(pred, true_fn, false_fn, *args) for a choice that data makes; "
     "items = items + [item] * int(bool(pred)) adds an item or not."
 )
+ON_ARRAYS = "Use numpy's functions on it, or torch.from_numpy to get a tensor."
 _FIXES = {
     "taken as a plain": "float(), int() and math keep it in the graph where the traced function itself calls them.",
-    "plain array": "Use numpy's functions on it, or torch.from_numpy to get a tensor.",
+    "plain array": ON_ARRAYS,
 }
 
 

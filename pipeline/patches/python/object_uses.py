@@ -33,7 +33,7 @@ def keeps_objects(instructions: Sequence[dis.Instruction], shown: frozenset[Any]
     if all(kind.__eq__ is not object.__eq__ for kind in shown):
         return True
     names = _names_of_items(code)
-    loads = [at for at, each in enumerate(code) if each.opname.startswith("LOAD_FAST") and names & _named(each)]
+    loads = [at for at, each in enumerate(code) if each.opname == "LOAD_FAST" and each.argval in names]
     return all(_is_asked_or_kept(code, at) for at in loads)
 
 
@@ -54,10 +54,5 @@ def _names_of_items(code: Sequence[dis.Instruction]) -> set[str]:
     for each in code[start:]:
         if not each.opname.startswith(("STORE_FAST", "UNPACK_SEQUENCE")):
             break
-        found |= _named(each) if each.opname.startswith("STORE") else set()
+        found |= {each.argval} if each.opname == "STORE_FAST" else set()
     return found
-
-
-def _named(each: dis.Instruction) -> set[str]:
-    """The variables of an instruction: two for some of Python 3.13."""
-    return set(each.argval) if isinstance(each.argval, tuple) else {str(each.argval)}

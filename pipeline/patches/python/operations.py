@@ -35,7 +35,7 @@ from ..library.asked_table import AskedTable
 from ..library.enums import TracedMember
 from .entries import appended, dict_of, extended, gathered, hashable, set_of, set_updated
 from .loops.comprehensions import LoopPlace
-from .loops.constants import rounds_over
+from .loops.constants import rounds_over, went_through
 from .loops.leaving import Leavable
 from .loops.several import begun, note
 
@@ -202,7 +202,9 @@ def _collected(result: Any) -> Any:
     recorder = active()
     loop = None if recorder is None else recorder.rounds.closing
     if recorder is not None and loop is not None and loop.frame is sys._getframe(2):
-        return gathered(recorder, loop, result)
+        found = gathered(recorder, loop, result)
+        went_through(loop)
+        return found
     if type(result) is set:
         return set_of(recorder, result)
     return to_dict(result.items()) if type(result) is dict else result

@@ -186,8 +186,8 @@ class _EffectReader:
 
 
 def own_instructions(instructions: Iterable[dis.Instruction]) -> list[dis.Instruction]:
-    """The instructions without those that hand operands over to us."""
-    code = [each for each in instructions if each.opname not in ("CACHE", "EXTENDED_ARG", "NOP", "PRECALL", "RESUME")]
+    """The instructions without those that hand operands over to us, with one for each variable."""
+    code = [single for each in instructions if each.opname not in _NOTHING for single in _singles(each)]
     found, index = [], 0
     while index < len(code):
         ours = code[index].opname == "LOAD_CONST" and hasattr(code[index].argval, "asks_truth")
@@ -197,6 +197,19 @@ def own_instructions(instructions: Iterable[dis.Instruction]) -> list[dis.Instru
         found.append(code[index])
         index += 1
     return found
+
+
+_NOTHING = ("CACHE", "EXTENDED_ARG", "NOP", "PRECALL", "RESUME")
+
+
+def _singles(each: dis.Instruction) -> list[dis.Instruction]:
+    """An instruction, or the two of which Python 3.13 makes one; a load that Python 3.12 checks is any other load."""
+    if each.opname == "LOAD_FAST_CHECK":
+        return [each._replace(opname="LOAD_FAST")]
+    if not isinstance(each.argval, tuple) or each.opname.count("_FAST") != 2:
+        return [each]
+    names = each.opname.removesuffix("_FAST").split("_FAST_")
+    return [each._replace(opname=f"{name}_FAST", argval=value) for name, value in zip(names, each.argval, strict=True)]
 
 
 def _is_callee(code: Sequence[dis.Instruction], index: int, local: Mapping[str, Any]) -> bool:

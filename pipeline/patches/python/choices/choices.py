@@ -334,4 +334,4 @@ def may_choose(instructions: Sequence[Any], jumps: Sequence[str]) -> bool:
 def _loads(instruction: Any) -> bool:
     """Whether a side may begin with an instruction."""
     name: str = instruction.opname
-    return name.startswith(("LOAD_", "PUSH_NULL")) and name != "LOAD_ASSERTION_ERROR"
+    return name.startswith(("LOAD_", "PUSH_NULL", "RETURN_CONST")) and name != "LOAD_ASSERTION_ERROR"

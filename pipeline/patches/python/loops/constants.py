@@ -39,7 +39,8 @@ class LoopAttempt:
         wanted: those that branched where that is guarded or refused.
         others: those that branched inside of a loop over a list of any length.
         running: the choices whose sides run, both ways: the last one is why a recording fails then.
-        passed: whether a choice went both ways: what is refused after it, another recording could not reach.
+        passed: whether a choice went both ways, or a loop was recorded: what is refused after it, another one could not
+            reach.
         known: whether the rounds of a loop only compute, where no local variable can be called.
     """
 
@@ -90,6 +91,13 @@ def went_both_ways() -> None:
     attempt = _attempt.get()
     if attempt is not None:
         attempt.running.pop()
+        attempt.passed = True
+
+
+def went_through(loop: Any) -> None:
+    """Takes note that a loop over constants was recorded as one of the graph."""
+    attempt = _attempt.get()
+    if attempt is not None and getattr(getattr(loop, "source", None), "constants", None) is not None:
         attempt.passed = True
 
 
