@@ -29,14 +29,14 @@ from .patches.print import muted
 from .pipeline import Pipeline
 from .recheck.answers import by_chance, difference, shares_otherwise
 from .recheck.containers import has_dict, ordered, plain
-from .recheck.glimpses import itself, outline, parameter, shapes
+from .recheck.glimpses import has_float, itself, named_ints, one_float, one_whole, outline, parameter, shapes, whole
 from .recheck.key_order import has_order, key_orders, turned
 from .recheck.mismatch import Mismatch, raised
 from .recheck.reach.later import Moves, in_later_states, moved
 from .recheck.reach.objects import Objects
 from .recheck.sizes import has_other_dtypes
 from .recheck.uninitialised import Filled, examples_within, fills, is_unchecked, is_uninitialised, trusts_values
-from .recheck.vary import clones, has_float, named_ints, one_float, one_whole, ones, whole
+from .recheck.vary import clones, ones
 from .recording.recorder import Recorder
 from .recording.rollback import States, Undo
 

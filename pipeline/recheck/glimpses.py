@@ -1,14 +1,16 @@
-"""What a replay looks at of an argument, a result or an object: which objects are in it, a text, the shapes."""
+"""What a replay puts in the place of an argument, and looks at of one, a result or an object: a text, the shapes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 
-MOST_CHARACTERS = 200
+MOST_CHARACTERS, MOST_INTS = 200, 6
 
 
 def parameter(tensor: torch.Tensor) -> torch.Tensor:
@@ -19,6 +21,42 @@ def parameter(tensor: torch.Tensor) -> torch.Tensor:
 def itself(leaf: Any) -> Any:
     """What it is given."""
     return leaf
+
+
+def whole(leaf: Any, to: Callable[[float], int]) -> Any:
+    """A leaf with ints in place of its floats, in lists, tuples and dicts, too."""
+    return _whole(leaf, to, iter(()))
+
+
+def _whole(leaf: Any, to: Callable[[float], int], kept: Iterator[Any]) -> Any:
+    if type(leaf) is float and math.isfinite(leaf):
+        return leaf if next(kept, None) is not None else to(leaf)
+    if type(leaf) in (list, tuple):
+        return type(leaf)(_whole(item, to, kept) for item in leaf)
+    return {key: _whole(item, to, kept) for key, item in leaf.items()} if type(leaf) is dict else leaf
+
+
+def one_whole(leaf: Any, to: Callable[[float], int]) -> Any:
+    """A leaf with an int in place of one float: of a list, in its first item only."""
+    return [*whole(leaf[:1], to), *leaf[1:]] if isinstance(leaf, list) else whole(leaf, to)
+
+
+def one_float(leaf: Any, to: Callable[[float], int]) -> Any:
+    """A leaf with ints in place of all its floats but the first."""
+    return _whole(leaf, to, iter((leaf,)))
+
+
+def named_ints(constants: Sequence[Any]) -> list[Callable[[float], int]]:
+    """What puts an int that code names in the place of a float, as ``n is 1`` may want it; of a few ints."""
+    found = sorted({each for each in constants if type(each) is int}, key=abs)[:MOST_INTS]
+    return [partial(lambda number, _: number, number) for number in found]
+
+
+def has_float(leaf: Any) -> bool:
+    """Whether a leaf is or holds a float that an int could stand for."""
+    if isinstance(leaf, list | tuple | dict):
+        return any(map(has_float, leaf.values() if isinstance(leaf, dict) else leaf))
+    return type(leaf) is float and math.isfinite(leaf)
 
 
 def outline(tree: Any) -> Any:

@@ -110,7 +110,9 @@ def trials(leaves: Sequence[Any], known: Iterable[Any] = ()) -> Iterator[list[An
         yield [_resized(leaf, dict.fromkeys(sizes[:1], 1)) for leaf in leaves]
         yield [_resized(leaf, dict.fromkeys(sizes[:1], 0)) for leaf in leaves]
     if any(isinstance(leaf, list) for leaf in leaves):
-        for change in (lambda items: [*items, *items], lambda items: items[1:], lambda items: items[:0]):
+        far = partial(_scattered, beyond=_beyond(known))
+        changes = (lambda items: [*items, *items], lambda items: items[1:], lambda items: items[:0], _raised, far)
+        for change in (*changes, lambda items: far(items * 3)):
             yield [change(leaf) if isinstance(leaf, list) else leaf for leaf in leaves]
     if any(isinstance(leaf, str | list) for leaf in leaves):
         for write in (lambda text: text + text[:1], lambda text: f"{text} {text}", str.swapcase, lambda text: ""):
@@ -173,7 +175,7 @@ def _far(tensor: torch.Tensor, beyond: float) -> torch.Tensor:
     return found
 
 
-MOST_MET, MOST_INTS = 12, 6
+MOST_MET = 12
 
 
 def _met(leaves: Sequence[Any], known: Iterable[Any]) -> Iterator[list[Any]]:
@@ -202,42 +204,6 @@ def ones(leaves: Sequence[Any]) -> list[Any]:
     return [_mapped(lambda tensor: torch.ones_like(tensor.detach()), leaf) for leaf in leaves]
 
 
-def whole(leaf: Any, to: Callable[[float], int]) -> Any:
-    """A leaf with ints in place of its floats, in lists, tuples and dicts, too."""
-    return _whole(leaf, to, iter(()))
-
-
-def _whole(leaf: Any, to: Callable[[float], int], kept: Iterator[Any]) -> Any:
-    if type(leaf) is float and math.isfinite(leaf):
-        return leaf if next(kept, None) is not None else to(leaf)
-    if type(leaf) in (list, tuple):
-        return type(leaf)(_whole(item, to, kept) for item in leaf)
-    return {key: _whole(item, to, kept) for key, item in leaf.items()} if type(leaf) is dict else leaf
-
-
-def one_whole(leaf: Any, to: Callable[[float], int]) -> Any:
-    """A leaf with an int in place of one float: of a list, in its first item only."""
-    return [*whole(leaf[:1], to), *leaf[1:]] if isinstance(leaf, list) else whole(leaf, to)
-
-
-def one_float(leaf: Any, to: Callable[[float], int]) -> Any:
-    """A leaf with ints in place of all its floats but the first."""
-    return _whole(leaf, to, iter((leaf,)))
-
-
-def named_ints(constants: Sequence[Any]) -> list[Callable[[float], int]]:
-    """What puts an int that code names in the place of a float, as ``n is 1`` may want it; of a few ints."""
-    found = sorted({each for each in constants if type(each) is int}, key=abs)[:MOST_INTS]
-    return [partial(lambda number, _: number, number) for number in found]
-
-
-def has_float(leaf: Any) -> bool:
-    """Whether a leaf is or holds a float that an int could stand for."""
-    if isinstance(leaf, list | tuple | dict):
-        return any(map(has_float, leaf.values() if isinstance(leaf, dict) else leaf))
-    return type(leaf) is float and math.isfinite(leaf)
-
-
 _NUMBERS = (int, float, complex, bool)
 
 
@@ -248,6 +214,17 @@ def _number(leaf: Any, more: bool) -> Any:
     if type(leaf) is int:
         return leaf + 1 if more else max(leaf - 1, 0) if leaf > 0 else -leaf - 1
     return leaf * 1.5 + 0.25 if more and type(leaf) in _NUMBERS else -leaf if type(leaf) in _NUMBERS else leaf
+
+
+def _raised(items: list[Any]) -> list[Any]:
+    """The numbers of a list a little larger, which places in another list may still be."""
+    return [_number(item, True) for item in items]
+
+
+def _scattered(items: list[Any], beyond: float) -> list[Any]:
+    """Numbers of a list that lie beyond all that the function names, above and below in turn; no two are alike."""
+    far = [(beyond + place) * (-1) ** place for place in range(len(items))]
+    return [type(item)(to) if type(item) in (int, float) else item for item, to in zip(items, far, strict=True)]
 
 
 def _other(leaf: Any) -> Any:

@@ -40,6 +40,7 @@ from ..library.plain_objects import as_plain
 from ..library.replacements import OF_ITERABLES, accumulate, buffer_of, dumps, normalize, padded, power, reduce
 from ..library.tallies import counted, to_set
 from ..redirect import STAND_INS, deep_stand_in, own
+from .asked_once import is_unseen
 from .operations import active, formatted, holds_traced, to_dict
 from .traced_range import traced_range
 from .unpacking import part_of_pair
@@ -96,9 +97,11 @@ def _lengths(recorder: Recorder, lists: Any) -> Callable[[], Any]:
 def _zipped(*lists: Any, strict: Any = False) -> Any:
     """Stands for `zip`."""
     recorder = active()
+    alone = [are_nobodys(references(lists[place])) for place in range(len(lists))]
+    kept = any(map(goes_through_list, itertools.compress(lists, [not each for each in alone])))
     lists = tuple(as_rows(recorder, items) for items in lists)
-    if recorder is None or not any(type(items) is TracedList for items in lists):
-        return zip(*lists, strict=strict)
+    if recorder is None or kept or not any(type(items) is TracedList for items in lists):
+        return zip(*lists, strict=strict)  # somebody may see how far a shorter list lets an iterator come
     if not strict:  # what has no end, as itertools.count(), goes as far as a list of the example
         lists = tuple(_numbers(recorder, items, lists) if type(items) is itertools.count else items for items in lists)
     lists = tuple(beside(recorder, items) for items in lists)
@@ -173,12 +176,15 @@ def _sorted(items: Any, /, *, key: Any = None, reverse: Any = False) -> Any:
 def _of_list(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
     """Stands for a function of one iterable: `sum`, `any`, `all`."""
 
-    def call(items: Any, *rest: Any, **kwargs: Any) -> Any:
-        recorder = active()
+    def call(items: Any, /, *rest: Any, **kwargs: Any) -> Any:
+        recorder, count = active(), references(items)
         rest = (*rest, kwargs.pop("start")) if name == "total" and not rest and kwargs.keys() == {"start"} else rest
         if recorder is not None and not kwargs:
+            asks = name in ("any", "all") and isinstance(items, Iterator)
+            if asks and not is_unseen(items, count):
+                return plain(items)
             given = as_rows(recorder, items) if name == "total" else items
-            decided = name != "total" and isinstance(given, Iterator) and not goes_through_list(given)
+            decided = asks and not goes_through_list(given)
             items = collected(recorder, until(recorder, given, name == "any") if decided else given)
             if name == "total" and _holds_tensors(items):
                 return _added(recorder, items, *rest)

@@ -269,6 +269,16 @@ def _of_math() -> frozenset[str]:
     return frozenset(name for name in STAND_INS if not name.startswith("builtins.") and name not in ("id", "hash"))
 
 
+def is_plain_function(function: FunctionType) -> bool:
+    """Whether to call a function changes nothing."""
+    return _is_plain_code(function.__code__, _known(function), frozenset({id(function)}))
+
+
+def _known(function: FunctionType) -> Mapping[str, Any]:
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    return ChainMap(_contents(cells), function.__globals__, vars(sys.modules["builtins"]))
+
+
 def _is_plain(thing: Any, seen: frozenset[int]) -> bool:
     """Whether to read a thing, and to call it if it can be called, changes nothing."""
     if isinstance(thing, ModuleType):
@@ -276,9 +286,7 @@ def _is_plain(thing: Any, seen: frozenset[int]) -> bool:
     if isinstance(thing, FunctionType):
         if id(thing) in seen:
             return True
-        cells = dict(zip(thing.__code__.co_freevars, thing.__closure__ or (), strict=True))
-        known = ChainMap(_contents(cells), thing.__globals__, vars(sys.modules["builtins"]))
-        return is_pure(thing.__code__, known, seen | {id(thing)})
+        return is_pure(thing.__code__, _known(thing), seen | {id(thing)})
     if isinstance(thing, BuiltinFunctionType) or (isinstance(thing, type) and not issubclass(thing, enum.Enum)):
         return thing.__module__ == "builtins" and thing.__name__ in _BUILTINS
     return _is_data(thing)
