@@ -15,8 +15,8 @@ import torch
 from ...graph.errors import GuardError, MissingEntryError
 from ...graph.operators.names import STATISTICS
 from .bounded import as_int, mul, require_few
-from .lists.orders import FUNCTIONS as ORDERS
-from .lists.orders import bounded_items
+from .lists.sorting import FUNCTIONS as ORDERS
+from .lists.sorting import bounded_items
 from .nesting import check_nesting
 
 _NOTHING: Any = object()

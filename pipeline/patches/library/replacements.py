@@ -31,7 +31,7 @@ from ...proxies.lists import TracedList
 from ...proxies.strings import TracedStr
 from ...recording.recorder import Recorder
 from ...rules.assertions import required
-from ..python.conditions.assertions import asserted
+from ..python.conditions.demanded import asserted
 from ..python.operations import active, holds_traced
 from ..redirect import stand_in_of
 from .base64_calls import OF_BASE64, fromhex

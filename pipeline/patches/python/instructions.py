@@ -18,7 +18,7 @@ from ...lists.pieces import NAMES
 from .assembly import applied, assembler, constant, of_pair, replaced_last, replaced_pair, rewritten, swap, tuple_of
 from .choices.choices import Choices, End, may_choose
 from .choices.connectives import Connectives
-from .conditions.assertions import ASSERTED, REFUTED, raising
+from .conditions.demanded import ASSERTED, REFUTED, raising
 from .conditions.none_tests import NONE_TESTS, tests_none, with_plain_tests
 from .dunders import OPERATORS
 from .loops.appending import Appending

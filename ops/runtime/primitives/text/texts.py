@@ -16,7 +16,7 @@ from typing import Any
 from ....graph.errors import GuardError
 from ....graph.operators.names import TEXT_METHODS
 from ..bounded import MOST_ITEMS
-from ..lists.orders import bounded_items
+from ..lists.sorting import bounded_items
 
 _SPEC = r"(?s:.?[<>=^])?[-+ ]?z?#?0?[0-9]{0,4}[,_]?(?:\.[0-9]{1,4})?[a-zA-Z%]?"
 _FLAGS = re.IGNORECASE | re.MULTILINE | re.DOTALL | re.ASCII | re.UNICODE | re.VERBOSE
