@@ -81,7 +81,7 @@ ROWS: dict[str, tuple[str, ...]] = {
     "bits of an integer, and": ("{}, and {}", f"{BOUNDED}.MOST_BITS", f"{TABLES}.MOST_STATISTIC"),
     "digits of a text": ("{}", f"{BOUNDED}.MOST_DIGITS"),
     "keys of one hash": ("{}", f"{TABLES}.MOST_ALIKE"),
-    "characters of the texts that are sorted": ("{}", "tracepack.ops.runtime.primitives.lists.sorting.MOST_COMPARED"),
+    "characters of the texts that are sorted": ("{}", "ops.runtime.primitives.lists.sorting.MOST_COMPARED"),
     "combining marks": ("{}", f"{TEXTS}.MOST_MARKS"),
     "groups that": ("{}", f"{TEXTS}.MOST_GROUPS"),
     "steps of a search from the end": ("{}", f"{TEXTS}.MOST_STEPS"),
