@@ -32,9 +32,6 @@ def branch_reason(found: object) -> str:
 def _raises(code: CodeType, at: int, truth: bool) -> bool:
     """Whether code that asks for a truth raises an error right away where it is that one, and nothing handles it."""
     instructions = [each for each in dis.get_instructions(code) if each.opname not in ("CACHE", "EXTENDED_ARG")]
-    handlers = getattr(code, "co_exceptiontable", None)  # Python 3.10 has instructions instead
-    if handlers or any(each.opname.startswith("SETUP_") for each in instructions):
-        return False
     following = [each for each in instructions if each.offset >= at]
     jump = next((each for each in following[:2] if "_IF_" in each.opname), None)
     if jump is None:
@@ -43,7 +40,7 @@ def _raises(code: CodeType, at: int, truth: bool) -> bool:
     start = jump.argval if jumps else jump.offset + 1
     for each in [each for each in instructions if each.offset >= start][:_MOST_OF_RAISE]:
         if each.opname == "RAISE_VARARGS":
-            return True
+            return not is_handled(code, each.offset)
         if each.opname.startswith(("STORE_", "DELETE_", "RETURN_", "YIELD_", "FOR_ITER")) or "JUMP" in each.opname:
             return False
     return False
@@ -51,3 +48,11 @@ def _raises(code: CodeType, at: int, truth: bool) -> bool:
 
 _MOST_OF_RAISE = 80
 """The instructions that a line which raises an error has at most, its message among them."""
+
+
+def is_handled(code: CodeType, offset: int) -> bool:
+    """Whether a handler stands around an instruction: comprehensions of Python 3.12 have some of their own."""
+    entries = getattr(dis.Bytecode(code), "exception_entries", None)
+    if entries is None:  # Python 3.10 has instructions instead
+        return any(each.opname.startswith("SETUP_") for each in dis.get_instructions(code))
+    return any(entry.start <= offset < entry.end for entry in entries)

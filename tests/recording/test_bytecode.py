@@ -7,6 +7,8 @@ import dis
 import pytest
 import torch
 
+import tracepack
+from tests.everyday.case import loaded
 from tests.recording.cases import OTHER, TALL, X, right
 from tracepack.pipeline.patches.bytecode import called
 
@@ -74,3 +76,41 @@ FORMS = {
 @pytest.mark.parametrize("name", FORMS)
 def test_calls_in_every_form_are_recorded(name) -> None:
     right(FORMS[name], X, others=[[OTHER], [TALL], [X[:1]]])
+
+
+def test_a_condition_that_raises_is_a_check_also_beside_a_comprehension() -> None:
+    def process(xs, n):
+        if n < 1:
+            raise ValueError("no")
+        return [x * n for x in xs]
+
+    mod = loaded(process, [1, 2], 2)  # which fails where a warning says that the condition is fixed
+    assert mod([1, 2, 3], 4) == [4, 8, 12]
+    with pytest.raises(tracepack.GuardError, match="because the function raises an error otherwise"):
+        mod([1, 2], 0)
+
+
+def test_a_condition_that_raises_inside_of_a_handler_is_no_check() -> None:
+    def process(x, n):
+        try:
+            if n < 1:
+                raise ValueError("no")
+        except ValueError:
+            return x
+        return x * n
+
+    with pytest.warns(UserWarning, match="a condition on a number is fixed to False, because a branch was taken on it"):
+        mod = loaded(process, torch.ones(2), 2)
+    assert mod(torch.ones(2), 4).tolist() == [4, 4]
+    with pytest.raises(tracepack.GuardError, match="because a branch was taken on it"):
+        mod(torch.ones(2), 0)
+
+
+def test_a_choice_returns_a_constant_on_one_side() -> None:
+    def process(found):
+        if found:
+            return sum(found) / len(found)
+        return 0.0
+
+    mod = loaded(process, [1, 2])
+    assert [mod([]), mod([4])] == [0.0, 4.0]

@@ -9,7 +9,7 @@ import dis
 from collections.abc import Sequence
 from types import CodeType
 
-from torch._dynamo.bytecode_transformation import parse_exception_table
+from ....proxies.branches import is_handled
 
 SKIPS = "the item is left out"
 
@@ -90,18 +90,10 @@ def _raised(code: CodeType, following: Sequence[dis.Instruction]) -> str:
         if each.opname == "LOAD_ASSERTION_ERROR" or (each.opname == "LOAD_GLOBAL" and not error):
             error = error or str(each.argval or "AssertionError")
         if each.opname == "RAISE_VARARGS":
-            return "" if _is_handled(code, each.offset) else error
+            return "" if is_handled(code, each.offset) else error
         if each.opname.startswith(("STORE_", "DELETE_", "RETURN_", "YIELD_", "FOR_ITER")) or "JUMP" in each.opname:
             return ""
     return ""
 
 
 _MOST_OF_RAISE = 80
-
-
-def _is_handled(code: CodeType, offset: int) -> bool:
-    """Whether a handler stands around an instruction."""
-    table = getattr(code, "co_exceptiontable", None)
-    if table is None:  # Python 3.10 has instructions instead
-        return any(each.opname.startswith("SETUP_") for each in dis.get_instructions(code))
-    return any(entry.start <= offset <= entry.end for entry in parse_exception_table(table))
