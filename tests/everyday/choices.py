@@ -170,6 +170,8 @@ CASES = {
     "one inside of another": of_item(inside),
     "crossed": of_item(crossed),
     "linked": Case(linked, ["abc d", 2], [["", 0], ["abcd ef", 3], ["a b c d e", 4], ["cd", 9], ["e ab bc", 1]]),
+    "linked, returned": Case(lambda n: not 0 < n < 9, [5], [[-1], [0], [1], [8], [9]]),
+    "linked, in a dict": Case(lambda n: {"in": 0 < n < 9}, [5], [[-1], [0], [1], [8], [9]]),
     "a captured name": Case(captured, ["0049"], [[""], ["00"], ["49123"], ["0012345"]]),
     "a text": Case(by_mode, [_X, "x"], [[_X, mode] for mode in ("y", "z", "")]),
     "a dimension, which stays fixed": Case(axis, [torch.eye(2, 3), "rows"], [[torch.rand(4, 3), "rows"]]),

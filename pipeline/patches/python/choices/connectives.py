@@ -124,11 +124,23 @@ class Connectives:
         self.jumps |= set(jumps)
 
     def _end(self, jump: int) -> int:
-        """The instruction after the last operand; where a jump of ``x < y < z`` drops y, that is before its target."""
+        """The instruction after the last operand; where a jump of ``x < y < z`` drops y, that is before its target.
+
+        What follows stands behind both, or, up to a return, twice.
+        """
         target = self.places[id(self.instructions[jump].target)]
-        names = [each.opname for each in self.instructions[target - 1 : target + 2]]
-        drops = names[1] in ("SWAP", "ROT_TWO") and names[2:] == ["POP_TOP"]
-        return target - 1 if drops and names[0] in ("JUMP_FORWARD", "RETURN_VALUE") else target
+        names = [each.opname for each in self.instructions[target : target + 2]]
+        if names[0] not in ("SWAP", "ROT_TWO") or names[1:] != ["POP_TOP"]:
+            return target
+        before, after = self.instructions[target - 1], target + 2
+        if before.opname == "JUMP_FORWARD":
+            return target - 1 if before.target is self.instructions[after] else 0
+        size = 1 + next(
+            (at for at, each in enumerate(self.instructions[after:]) if each.opname == "RETURN_VALUE"), target
+        )
+        pairs = zip(self.instructions[target - size : target], self.instructions[after:], strict=False)
+        same = all(one.opname == other.opname and one.argval == other.argval for one, other in pairs)
+        return target - size if size < target and same else 0
 
     def _goal(self, jump: int) -> tuple[Any, bool]:
         """Where a jump goes to, and by which truth."""
