@@ -133,7 +133,9 @@ class Tree:
         """What the body gives, by the ways that give something."""
         kept = [way for way in ways if way.kept]
         if any(_shape(way.output) != _shape(kept[0].output) for way in kept):
-            self._refuse("gives different containers on different ways")
+            kinds = {type(way.output) for way in kept}  # a dict with keys of run time is one value
+            fix = _OF_DICTS if kinds == {dict, Value} else _ONE_KIND
+            self._refuse("gives different containers on different ways", fix)
         nodes, found = self._joined(kept, 0, lambda way: tuple(leaves(way.output)))
         rest = iter(found)
         return nodes, map_leaves(lambda _: next(rest), kept[0].output)
@@ -193,15 +195,14 @@ class Tree:
         a, b = _type(one), _type(other)
         if isinstance(a, TensorType) and isinstance(b, TensorType) and a != b:
             if (a.dtype, len(a.shape)) != (b.dtype, len(b.shape)):
-                self._refuse("gives tensors of different dtypes or ranks on different ways")
+                self._refuse("gives tensors of different dtypes or ranks on different ways", _ONE_KIND)
             return a
         if a is None or b is None or (a != b and not (_is_list(a) and _is_list(b))):
-            self._refuse("gives values of different types on different ways")
+            self._refuse("gives values of different types on different ways", _ONE_KIND)
         assert a is not None
         return a if a == b and a is not None else ANY
 
-    def _refuse(self, what: str) -> None:
-        fix = "Give the same kind of value on each: float(x) makes a number of one of numpy or of a tensor."
+    def _refuse(self, what: str, fix: str) -> None:
         self.recorder.refuse(f"a loop over a list of any length {what}", fix)
 
 
@@ -255,6 +256,12 @@ def _is_list(kind: Type) -> bool:
 
 def _type(leaf: Any) -> Type | None:
     return leaf.type if isinstance(leaf, Value) else SCALARS.get(type(leaf))
+
+
+_ONE_KIND = "Give the same kind of value on each: float(x) makes a number of one of numpy or of a tensor."
+_OF_DICTS = (
+    'Write dict([*found.items()] + [("none", 0.0)] * int(not found)) for found or {"none": 0.0}: its keys are free.'
+)
 
 
 def _shape(tree: Any) -> Any:

@@ -132,6 +132,28 @@ def of_constants(n):
     return [key for key in sizes if len(key) > n], {key: size for key, size in sizes.items() if size != n}
 
 
+def linked(text, n):
+    """Comparisons in a row: as values, as conditions of comprehensions and of assertions."""
+    assert 0 <= len(text) <= 9
+    words = text.split()
+    return {
+        "valid": 1 <= len(text) <= 5,
+        "three": 0 < n < len(words) <= 9,
+        "and": 0 < n < 9 and n != 3,
+        "not": not 0 < n < 4,
+        "count": (0 < n < 9) + sum(1 for word in words if "a" <= word < "c"),
+        "words": [word for word in words if 1 < len(word) < 4],
+        "others": {word: n for word in words if not "b" <= word[0] <= "d"},
+    }
+
+
+def captured(text):
+    """The comprehension reads a name that a choice sets."""
+    if text.startswith("00"):
+        text = "+" + text[2:]
+    return [text[i : i + 2] for i in range(0, len(text), 2)]
+
+
 _X = torch.tensor([0.5, 0.25])
 _NUMBERS = (
     [torch.tensor([0.1, 0.2])],
@@ -147,6 +169,10 @@ CASES = {
     "between": of_item(between),
     "one inside of another": of_item(inside),
     "crossed": of_item(crossed),
+    "linked": Case(linked, ["abc d", 2], [["", 0], ["abcd ef", 3], ["a b c d e", 4], ["cd", 9], ["e ab bc", 1]]),
+    "linked, returned": Case(lambda n: not 0 < n < 9, [5], [[-1], [0], [1], [8], [9]]),
+    "linked, in a dict": Case(lambda n: {"in": 0 < n < 9}, [5], [[-1], [0], [1], [8], [9]]),
+    "a captured name": Case(captured, ["0049"], [[""], ["00"], ["49123"], ["0012345"]]),
     "a text": Case(by_mode, [_X, "x"], [[_X, mode] for mode in ("y", "z", "")]),
     "a dimension, which stays fixed": Case(axis, [torch.eye(2, 3), "rows"], [[torch.rand(4, 3), "rows"]]),
     "a number": Case(by_number, [_X, 5], [[_X, n] for n in (4, 3, 2, 1, 0)]),

@@ -25,7 +25,7 @@ from .loops.appending import Appending
 from .loops.captured import captured, own, uncaptured
 from .loops.carrying import Carrying
 from .loops.comprehensions import Comprehensions
-from .loops.flow import raised_by
+from .loops.flow import onwards, raised_by
 from .loops.growing import goes_into_loop
 from .loops.leaving import BACK, IF_FALSE, GoingOn, loops_left_early, names_for
 from .loops.new_lists import CHANGING, is_changed_dict, is_own_list
@@ -83,7 +83,7 @@ def _uncaptured(code: CodeType) -> CodeType:
     if not names:
         return code
     make = assembler().create_instruction
-    return rewritten(code, lambda found: uncaptured(found, names, make), tuple(own(name) for name in names))
+    return rewritten(code, lambda found: uncaptured(found, names, code, make), tuple(own(name) for name in names))
 
 
 def staying(code: CodeType) -> CodeType:
@@ -260,19 +260,20 @@ _TO_BOOL = 16 if sys.version_info >= (3, 13) else 0  # the bit of a comparison t
 
 def _jump(this: Any, index: int, instructions: Sequence[Any], rounds: Comprehensions) -> list[Any]:
     """A jump by truth: by the condition of a comprehension, by that of an assertion, or any other."""
-    after, falls = instructions[index + 1], this.opname.endswith("_TRUE")  # where the code goes on by falling through
+    falls = this.opname.endswith("_TRUE")  # where the code goes on by falling through
+    after, target = (onwards(instructions, each) for each in (instructions[index + 1], this.target))
     wanted: list[Any] = []
-    if id(this.target) in rounds.heads:
-        wanted = applied(conditional(not falls, rounds.heads[id(this.target)]))
-    elif after.target is not None and id(after.target) in rounds.heads and after.opname.startswith("JUMP"):
-        wanted = applied(conditional(falls, rounds.heads[id(after.target)]))
-    elif (after if falls else this.target).opname == "LOAD_ASSERTION_ERROR":
+    if id(target) in rounds.heads:
+        wanted = applied(conditional(not falls, rounds.heads[id(target)]))
+    elif id(after) in rounds.heads:
+        wanted = applied(conditional(falls, rounds.heads[id(after)]))
+    elif (after if falls else target).opname == "LOAD_ASSERTION_ERROR":
         wanted = applied(ASSERTED)
     elif not falls and after.opname == "LOAD_ASSERTION_ERROR":
         wanted = applied(REFUTED)
-    elif error := raised_by(instructions, index + 1):
+    elif error := raised_by(instructions, after):
         wanted = applied(raising(error, not falls))
-    elif error := raised_by(instructions, next(at for at, each in enumerate(instructions) if each is this.target)):
+    elif error := raised_by(instructions, target):
         wanted = applied(raising(error, falls))
     return [*wanted, *_exact(), this]
 

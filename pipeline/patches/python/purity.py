@@ -25,6 +25,7 @@ from ....ops.runtime.user_code import OURS
 from ...proxies.base import is_traced
 from ..redirect import STAND_INS, Uncached
 from .loops.appending import CHANGES
+from .loops.captured import fills_cell
 
 _PACKAGES = frozenset("torch math re json numpy operator unicodedata statistics base64 html string tracepack".split())
 _BUILTINS = frozenset(
@@ -129,6 +130,8 @@ class _EffectReader:
             return self._reads((self.local if name == "LOAD_FAST" else self.known).get(each.argval, each))
         if name == "STORE_SUBSCR":  # into a dict that was made for the loop
             return bool(self.local)
+        if name == "STORE_DEREF":
+            return fills_cell(self.code, index)
         if name == "LOAD_CONST":
             return self._is_plain_constant(each.argval)
         if name in ("LOAD_ATTR", "LOAD_METHOD"):

@@ -11,6 +11,7 @@ import linecache
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import PurePath
+from typing import TypeGuard
 
 from ....ops.graph.graph import SourceLine
 
@@ -57,10 +58,14 @@ def _form(tree: ast.AST, line: SourceLine) -> str:
             for place, each in enumerate(lines):
                 if isinstance(each, ast.If) and any(holds(test, line.line) for test in _tests(each)):
                     return _of_statement(lines[place:]) or _of_hanging(node, lines, place)
-    values = [each for each in ast.walk(tree) if isinstance(each, ast.IfExp | ast.BoolOp) and holds(each, line.line)]
+    values = [each for each in ast.walk(tree) if _is_choice(each) and holds(each, line.line)]
     inner = {id(part) for each in values for part in ast.walk(each) if part is not each}
     outermost = [each for each in values if id(each) not in inner]
     return ast.unparse(_choice(outermost[0])) if len(outermost) == 1 and is_plain(outermost[0]) else ""
+
+
+def _is_choice(node: ast.AST) -> TypeGuard[ast.expr]:
+    return isinstance(node, ast.IfExp | ast.BoolOp) or (isinstance(node, ast.Compare) and len(node.ops) > 1)
 
 
 def _tests(branch: ast.If) -> Iterator[ast.expr]:
@@ -271,6 +276,8 @@ def _choice(value: ast.expr) -> ast.expr:
             rest = others[0] if len(others) == 1 else ast.BoolOp(operator, others)
             sides = (rest, one) if isinstance(operator, ast.And) else (one, rest)
             return _cond(one, *sides)
+        case ast.Compare(left, [first, *others], [middle, *more]) if others:
+            return _cond(ast.Compare(left, [first], [middle]), ast.Compare(middle, others, more), ast.Constant(False))
     return value
 
 
@@ -319,6 +326,8 @@ def _test(test: ast.expr) -> str:
                 return f"{first} {'and' if isinstance(operator, ast.And) else 'or'} {last}"
             sides = (last, "False") if isinstance(operator, ast.And) else ("True", last)
             return f"tracepack.cond({first}, lambda: {sides[0]}, lambda: {sides[1]})"
+        case ast.Compare(_, [_, *others], [middle, *more]) if others:
+            return ast.unparse(test if _cannot_fail(ast.Compare(middle, others, more)) else _choice(test))
     return ast.unparse(test)
 
 

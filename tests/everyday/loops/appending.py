@@ -59,11 +59,35 @@ def counted(x):
     return torch.stack(out), len(seen)
 
 
+def sorted_rows(x):
+    """The sort of a tensor gives another one; that of a list would change it."""
+    out, least = [], 0.0
+    for row in x:
+        values, places = row.sort(descending=True)
+        least = least + row.sort().values[0].item()
+        out.append(
+            {"margin": (values[0] - values[1]).item(), "best": places[0].item(), "first": row.sort()[0], "row": row}
+        )
+    return out, least
+
+
+def or_another_dict(x):
+    out = []
+    for row in x.tolist():
+        found = {f"item {i}": value for i, value in enumerate(row) if value > 0.9}
+        out.append(dict([*found.items()] + [("none", 0.0)] * int(not found)))
+    return out
+
+
 CASES = {
     "texts": Case(texts, [["a ", "b"]], [[["x"]], [["x", " y", "z "]], [[]]]),
     "rows": Case(rows, [torch.rand(3, 4)], [[torch.rand(5, 4)], [torch.rand(1, 4)]]),
     "records": Case(records, [torch.rand(3, 4)], [[torch.rand(5, 4)], [torch.rand(1, 4)]]),
     "tensors": Case(tensors, [torch.rand(3, 4)], [[torch.rand(5, 4)], [torch.rand(2, 4)]]),
+    "sorted rows": Case(sorted_rows, [torch.rand(3, 4)], [[torch.rand(5, 4)], [torch.rand(1, 2)]]),
+    "or another dict": Case(
+        or_another_dict, [torch.tensor([[0.95, 0.1], [0.2, 0.97]])], [[torch.rand(5, 9)], [torch.zeros(2, 4)]]
+    ),
     "two lists": Case(counted, [torch.rand(3, 4)], [[torch.rand(5, 4)]]),
     "two loops": Case(two, [["a ", "b"]], [[["x"]], [["x", " y", "z "]]]),
 }

@@ -108,6 +108,15 @@ def halved(x):
     return x
 
 
+def backwards(text):
+    found = ""
+    for key, value in reversed(WEIGHTS.items()):
+        if key in text:
+            found += f"{key}{value}"
+    places = [(i, label) for i, label in enumerate(reversed(LABELS)) if label in text]
+    return found, places, [n for n in reversed(range(5)) if n < len(text)], [k for k in reversed(WEIGHTS) if k in text]
+
+
 def of_text(process):
     return Case(process, [TEXT], [[text] for text in TEXTS])
 
@@ -140,6 +149,12 @@ CASES = {
     "numbers in a text": of_text(lambda s: [i for i, (a, b) in enumerate(zip("ad", "ce", strict=True)) if a + b in s]),
     "with an argument": Case(
         lambda s, least: [label for label in LABELS if s.count(label) >= least], [TEXT, 1], [["cat cat", 2], ["", 0]]
+    ),
+    "backwards": of_text(backwards),
+    "the first from the end": of_tensor(
+        lambda x: next(
+            label for bound, label in reversed([(0.0, "low"), (0.2, "mid"), (0.4, "high")]) if x.max() >= bound
+        )
     ),
     "in a helper": of_text(lambda s: [shown(label, s) for label in LABELS]),
     "in each text": Case(

@@ -37,6 +37,10 @@ def decoded(x):
 
 
 REFUSED = {
+    "a dict of run time or another": (
+        lambda x: [{str(i): v for i, v in enumerate(r) if v > 0.5} or {"none": 0.0} for r in x[None].tolist()],
+        r"Write dict\(\[\*found.items\(\)\] \+ \[\(.none., 0.0\)\] \* int\(not found\)\) for found or",
+    ),
     "a greedy loop": (
         lambda x: [i for i in range(5) if all(x[i] > x[j] for j in range(i))],
         "for a loop whose rounds hang on each other tracepack.while_loop, as docs/guide.md does for boxes",

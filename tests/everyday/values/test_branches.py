@@ -44,6 +44,22 @@ def test_a_branch_that_leaves_a_choice_is_said_once_and_in_the_signature(name) -
     assert mod.signature.endswith(f" where {condition}")
 
 
+def test_comparisons_in_a_row_that_may_fail_are_said_with_a_form_that_keeps_both_ways() -> None:
+    def scaled(n):
+        return 0 < n < n * 3 < 40
+
+    def written(n):
+        rest = lambda: tracepack.cond(n < n * 3, lambda: n * 3 < 40, lambda: False)  # noqa: E731
+        return tracepack.cond(n > 0, rest, lambda: False)
+
+    with pytest.warns(UserWarning, match=r"tracepack.cond\(0 < n, lambda: n < n \* 3 < 40, lambda: False\) keeps both"):
+        loaded(scaled, 5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mod = loaded(written, 5)
+    assert [mod(n) for n in (-1, 0, 5, 13, 14)] == [scaled(n) for n in (-1, 0, 5, 13, 14)]
+
+
 def test_a_branch_to_an_error_fixes_nothing_that_python_takes() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")

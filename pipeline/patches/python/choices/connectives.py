@@ -1,4 +1,4 @@
-"""``x and y`` and ``x or y`` as values: where data decides the truth of x, a look-up chooses.
+"""``x and y``, ``x or y`` and ``x < y < z`` as values: where data decides the truth of the first, a look-up chooses.
 
 Python runs y where it needs it only. Here it is run before, so it may hold what a choice may ask for only: comparisons,
 and lengths of variables, which cannot fail and change nothing.
@@ -102,8 +102,8 @@ class Connectives:
 
     def _add(self, first: int, jump: int) -> None:
         """Takes the operands from one on as a connective, if the others hold nothing but what cannot fail."""
-        target, truth = goal = self._goal(jump)
-        end, at = self.places[id(target)], self._after(jump)
+        goal = self._goal(jump)
+        end, at = self._end(jump), self._after(jump)
         begins, jumps = [first], [jump]
         while at < end:
             found = self._jump(at)
@@ -119,10 +119,29 @@ class Connectives:
                 return
         if end <= first or at > end or end - 1 in self.lasts:
             return
-        made = Connective(truth, len(begins))
+        made = Connective(goal[1], len(begins))
         self.firsts |= dict(zip(begins, made.firsts, strict=True))
         self.lasts[end - 1] = made.last
         self.jumps |= set(jumps)
+
+    def _end(self, jump: int) -> int:
+        """The instruction after the last operand; where a jump of ``x < y < z`` drops y, that is before its target.
+
+        What follows stands behind both, or, up to a return, twice.
+        """
+        target = self.places[id(self.instructions[jump].target)]
+        names = [each.opname for each in self.instructions[target : target + 2]]
+        if names[0] not in ("SWAP", "ROT_TWO") or names[1:] != ["POP_TOP"]:
+            return target
+        before, after = self.instructions[target - 1], target + 2
+        if before.opname == "JUMP_FORWARD":
+            return target - 1 if before.target is self.instructions[after] else 0
+        size = 1 + next(
+            (at for at, each in enumerate(self.instructions[after:]) if each.opname == "RETURN_VALUE"), target
+        )
+        pairs = zip(self.instructions[target - size : target], self.instructions[after:], strict=False)
+        same = all(one.opname == other.opname and one.argval == other.argval for one, other in pairs)
+        return target - size if size < target and same else 0
 
     def _goal(self, jump: int) -> tuple[Any, bool]:
         """Where a jump goes to, and by which truth."""

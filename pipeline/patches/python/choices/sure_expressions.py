@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..loops.captured import fills_cell
 from ..loops.growing import asked
 from .sides import SideLoad, load_of
 
@@ -87,7 +88,8 @@ class SureExpressions:
             each = self.instructions[index]
             if height == 1:
                 found = index
-            ends = each.target is not None or each.opname.startswith(_NO_EXPRESSION)
+            stores = each.opname.startswith(_NO_EXPRESSION) and not fills_cell(self.instructions, index)
+            ends = each.target is not None or stores
             following = 0 if ends else height + dis.stack_effect(each.opcode, each.arg, jump=False)
             if index == most or following < 1:
                 return None if found is None or self.instructions[found].opname == "POP_TOP" else found
@@ -105,7 +107,8 @@ class SureExpressions:
                 return index if height == 1 else None
             if each.target is not None or (index > start and id(each) in self.targets):
                 return None
-            if each.opname.startswith(_NO_EXPRESSION) and each.opname != "STORE_FAST":
+            stores = each.opname == "STORE_FAST" or fills_cell(self.instructions, index)
+            if each.opname.startswith(_NO_EXPRESSION) and not stores:
                 return None
             height += dis.stack_effect(each.opcode, each.arg, jump=False)
             if height < 0:

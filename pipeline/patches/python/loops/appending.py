@@ -150,8 +150,17 @@ def changes_others(code: Sequence[Any], body: Sequence[int], lists: set[str], fr
     body = [at for at in body if at == 0 or code[at - 1].argval not in free]
     appends = [at for at in body if _is_method(code[at], "append") and code[at - 1].argval in lists]
     uses = sum(code[at].opname in LOADS and code[at].argval in lists for at in body)
-    changes = sum(code[at].argval in CHANGES and code[at].opname in _METHODS for at in body)
+    changes = sum(code[at].argval in CHANGES and code[at].opname in _METHODS and not _sorts(code, at) for at in body)
     return changes != len(appends) or uses != len(appends)
+
+
+def _sorts(code: Sequence[Any], at: int) -> bool:
+    """Whether a method is `sort` of a tensor, which stays as it is: something is asked of its result."""
+    call = taker_of(code, at)[0] if code[at].argval == "sort" else None
+    if call is None:
+        return False
+    names = [each.opname for each in code[next(place for place in range(at, len(code)) if code[place] is call) :]]
+    return names[1] in ("LOAD_ATTR", "UNPACK_SEQUENCE") or names[2] == "BINARY_SUBSCR"
 
 
 def _is_method(each: Any, name: str) -> bool:

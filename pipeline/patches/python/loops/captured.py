@@ -1,4 +1,4 @@
-"""Variables that functions inside know, too, as plain ones: analyses of loops follow those.
+"""Variables that functions inside know, too, as plain ones: analyses of loops and of choices follow those.
 
 Python keeps such a variable in a cell. Where nothing stores it once a function inside has been made, the cell need only
 have its value by then: so the code around uses a variable of its own, and fills the cell just before.
@@ -21,19 +21,27 @@ _SEES_VARIABLES = {"locals", "vars", "dir", "eval", "exec"}
 
 def captured(code: CodeType, instructions: Sequence[Any]) -> list[str]:
     """The variables in cells that may be plain ones."""
-    if _SEES_VARIABLES.intersection(code.co_names) or not any(each.opname == "FOR_ITER" for each in instructions):
+    if _SEES_VARIABLES.intersection(code.co_names) or not any(_is_followed(each.opname) for each in instructions):
         return []
     flow = LocalFlow(instructions)
-    return [name for name in code.co_cellvars if name not in code.co_varnames and _is_plain(name, code, flow)]
+    return [name for name in code.co_cellvars if _is_plain(name, code, flow)]
+
+
+def _is_followed(name: str) -> bool:
+    return name == "FOR_ITER" or ("JUMP" in name and "_IF_" in name)
 
 
 def _is_plain(name: str, code: CodeType, flow: LocalFlow) -> bool:
     uses = [at for at, each in enumerate(flow.instructions) if each.argval == name and each.opcode in _OF_VARIABLES]
     closes = [at for at in uses if flow.instructions[at].opname in _CLOSES]
     known = all(at in closes or flow.instructions[at].opname in _USES for at in uses)
-    if not known or stored_inside(code, {name}) or any(flow.may_lack(name, at) for at in closes):
+    if not known or stored_inside(code, {name}):
         return False
-    return not any(flow.stores_later(at, name) for at in closes)
+    if name in code.co_varnames:  # an argument, which is copied at the beginning
+        lacks = any(each.target is flow.instructions[0] for each in flow.instructions)
+    else:
+        lacks = any(flow.may_lack(name, at) for at in closes)
+    return not lacks and not any(flow.stores_later(at, name) for at in closes)
 
 
 _OF_VARIABLES = {*dis.haslocal, *dis.hasfree}
@@ -44,14 +52,30 @@ def own(name: str) -> str:
     return f"{name} of its own"
 
 
-def uncaptured(instructions: Sequence[Any], names: Sequence[str], make: Callable[..., Any]) -> list[list[Any]]:
+def fills_cell(instructions: Sequence[Any], index: int) -> bool:
+    """Whether an instruction fills the cell of such a variable, which only the function that is made then sees."""
+    each = instructions[index]
+    return bool(index and each.opname == "STORE_DEREF" and instructions[index - 1].argval == own(each.argval))
+
+
+def uncaptured(
+    instructions: Sequence[Any], names: Sequence[str], code: CodeType, make: Callable[..., Any]
+) -> list[list[Any]]:
     """For each instruction those that take its place where variables in cells become plain ones."""
-    return [_uncaptured(each, make) if each.argval in names else [each] for each in instructions]
+    arguments = [name for name in names if name in code.co_varnames]
+    found = [_uncaptured(each, arguments, make) if each.argval in names else [each] for each in instructions]
+    if not any(each.opname == "MAKE_CELL" for each in instructions):  # Python 3.10 makes the cells before it begins
+        found[0] = [*(more for name in arguments for more in _copied(name, make)), *found[0]]
+    return found
 
 
-def _uncaptured(each: Any, make: Callable[..., Any]) -> list[Any]:
+def _uncaptured(each: Any, arguments: Sequence[str], make: Callable[..., Any]) -> list[Any]:
     if each.opname in ("LOAD_DEREF", "STORE_DEREF"):
         return [make(each.opname.replace("DEREF", "FAST"), argval=own(each.argval))]
     if each.opname in _CLOSES:
         return [make("LOAD_FAST", argval=own(each.argval)), make("STORE_DEREF", argval=each.argval), each]
-    return [each]
+    return [each, *_copied(each.argval, make)] if each.argval in arguments else [each]
+
+
+def _copied(argument: str, make: Callable[..., Any]) -> list[Any]:
+    return [make("LOAD_DEREF", argval=argument), make("STORE_FAST", argval=own(argument))]

@@ -200,6 +200,11 @@ def _listed(items: Any) -> list[Any] | None:
     """The items of what can be gone through again; an iterator is asked what it would go through."""
     if type(items) in (*_SEQUENCES, dict, *_VIEWS):
         return list(items) if len(items) <= MOST_CONSTANTS else None
+    if type(items) in _REVERSED:
+        made, (given, *_), *begun = items.__reduce__()  # that of a dict or a range gives what is left of it
+        if made is builtins.iter:
+            return _listed(given) if begun in ([], [0], [None]) else None
+        return list(given)[::-1] if begun == [len(given) - 1] else None
     if type(items) not in (enumerate, zip):
         return None
     _, given, *_ = items.__reduce__()
@@ -212,7 +217,7 @@ def _listed(items: Any) -> list[Any] | None:
 
 def _behind(iterator: Any) -> Any:
     """What an iterator goes through, where it has not begun; None for one of another kind."""
-    if type(iterator) in (enumerate, zip):
+    if type(iterator) in (enumerate, zip, *_REVERSED):
         return iterator
     if type(iterator) not in _ITERATORS:
         return None
@@ -220,6 +225,10 @@ def _behind(iterator: Any) -> Any:
     return given[0] if made is builtins.iter and begun in ([], [0]) else None
 
 
+_REVERSED = (
+    *map(type, (reversed([]), reversed(()), reversed(range(0)))),
+    *map(type, (reversed(_EMPTY.keys()), reversed(_EMPTY.values()), reversed(_EMPTY.items()))),
+)
 _ITERATORS = (
     *map(type, (iter([]), iter(()), iter(range(0)), iter(""), iter("é"))),
     *map(type, (iter(_EMPTY.keys()), iter(_EMPTY.values()), iter(_EMPTY.items()))),

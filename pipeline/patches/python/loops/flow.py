@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dis
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from types import CodeType
 from typing import Any
 
@@ -107,12 +108,24 @@ def is_rare(each: Any) -> bool:
     return each.opname.startswith(("STORE_FAST_", "LOAD_FAST_")) and each.opname not in LOADS
 
 
-def raised_by(instructions: Sequence[Any], start: int) -> str:
+def onwards(instructions: Sequence[Any], first: Any) -> Any:
+    """The instruction that follows past jumps, and past what drops the middle of ``a < b < c`` where a < b is false."""
+    for _ in range(_MOST_JUMPS):
+        if first.opname != "POP_TOP" and first.opname not in _ALWAYS:
+            return first
+        first = next(b for a, b in pairwise(instructions) if a is first) if first.target is None else first.target
+    return first
+
+
+_MOST_JUMPS = 4
+
+
+def raised_by(instructions: Sequence[Any], first: Any) -> str:
     """The name of the error that some instructions raise, if they do nothing else; empty where they do not.
 
     Where a handler stands around them nobody knows what comes of the error.
     """
-    error = ""
+    error, start = "", next(at for at, each in enumerate(instructions) if each is first)
     if any(each.opname.startswith("SETUP_") for each in instructions[:start]):  # Python 3.10 has no table of handlers
         return ""
     for each in instructions[start : start + _MOST_OF_RAISE]:
