@@ -36,6 +36,7 @@ _AS_WITHOUT = "The pipeline answers as it does under torch.no_grad(), whatever t
 _ASKED_BY_PLACE = "getitem gives"
 """How the refusal of a list begins whose items are tensors, one of which is asked for by its place."""
 _ANY_ROWS = "A list comprehension over them, or tracepack.map(fn, rows), keeps it free"
+_ANY_KEY = "table.get(key, default) takes any text, and so does table[key] where the example is a key of the table"
 _ONLY = "the recording holds for one value only, because "
 
 
@@ -181,8 +182,8 @@ def _fixed(node: Node, guard: Guard, what: str) -> Iterator[str]:
     elif why == guard.reason or (why == BRANCH and (type(found) is not bool or what != "an argument")):
         return
     elif isinstance(found, str | list):
-        form = f". {both_ways(node.line)}" if why == "it was compared" else ""
-        yield f"{node.line}: a text is fixed to {found!r}, because {why}{form}"
+        form = both_ways(node.line) if why == "it was compared" else _ANY_KEY if why == "it was used as a key" else ""
+        yield f"{node.line}: a text is fixed to {found!r}, because {why}{'. ' if form else ''}{form}"
     elif type(found) in (int, float, complex, bool) and (type(found) is not bool or what == "an argument"):
         any_form = both_ways(node.line) if why == BRANCH else _ANY_ROWS if why in ONE_BY_ONE else ""
         form = instead(node.line) or any_form

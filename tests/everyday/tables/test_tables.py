@@ -238,3 +238,18 @@ def test_a_refused_choice_beside_one_that_is_recorded_is_the_one_that_is_said() 
     form = "Write tracepack.cond(len(kept) > 1, lambda: torch.ones(2), lambda: torch.zeros(1)): it keeps both ways"
     assert any(form in each for each in lines_said)
     assert not any("lambda: kept[0]" in each for each in lines_said)
+
+
+SHORT_TABLE = {"a": "x", "b": "y"}
+
+
+def test_a_key_that_the_table_lacks_in_the_example_is_said_with_a_form() -> None:
+    def asked(key):
+        return tracepack.cond(key in SHORT_TABLE, lambda: SHORT_TABLE[key], lambda: "")
+
+    with pytest.warns(
+        UserWarning, match=r"it was used as a key\. table\.get\(key, default\) takes any text, and so does"
+    ):
+        tracepack.trace(asked, "nothing")
+    for mod in (tracepack.trace(lambda key: SHORT_TABLE.get(key, ""), "nothing"), tracepack.trace(asked, "a")):
+        assert [mod(key) for key in ("a", "b", "c")] == ["x", "y", ""]
