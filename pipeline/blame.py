@@ -43,6 +43,8 @@ def advice_on(what: str, numbers: bool, user: Any) -> str:
             "An argument is a number of numpy, which a pipeline takes as a plain one: pass int(n) or float(n), or an "
             "array."
         )
+    if what.startswith("a bool instead of a tensor"):
+        return "Write (a < x) & (x < b) of tensors, or bool(a < x < b)."
     if "instead of a set" in what:
         return "Return sorted(items) for a set."
     return "It depends on something that a recording does not see: an identity, a type, a thread, an object."

@@ -152,7 +152,9 @@ class TracedDict(Growing, Traced):
     def __setitem__(self, key: Any, item: Any) -> None:
         tracer = self.tracer
         if self.loop is None:
-            tracer.refuse(f"{RUN_KEYS} changed", _JOIN)
+            tracer.refuse(
+                f"{RUN_KEYS} changed", f"{_JOIN} For records: [{{**record, 'key': value}} for record in records]."
+            )
         self._allow_change("dict")
         new = tracer.scalar("with_entry", self, key, self._held(item))
         self._bind(tracer, new.value, new.concrete, new.varies)

@@ -22,6 +22,9 @@ from ..proxies.trees import concrete, tensor_type
 from ..recheck.prune import prune
 from .recorder import Recorder
 
+_RETURNS = "the function returns"
+_ASKED = "Give what is asked of it: lambda: rule.name for lambda: rule."
+
 
 class Branch(Recorder):
     """Records a function inside another recording; values of the outer one become inputs.
@@ -74,6 +77,21 @@ class Branch(Recorder):
         if is_traced(leaf) and leaf.tracer is not self:
             return self.lift_scalar(leaf)
         return super()._argument_leaf(leaf)
+
+    def outputs(self, results: Sequence[Any]) -> tuple[Any, ...]:
+        """What a branch gives, in the form of the IR.
+
+        Raises:
+            RecordError: it gives what no graph holds, such as an object.
+        """
+        try:
+            return tuple(map(self._output_leaf, results))
+        except RecordError as error:
+            if not error.what.startswith(_RETURNS):
+                raise
+            own = error.fix if error.what.startswith((f"{_RETURNS} a set", f"{_RETURNS} a slice")) else _ASKED
+            what = error.what.replace(_RETURNS, "a branch gives", 1)
+            raise RecordError(what, where=error.where, fix=own) from error
 
     def lift(self, tensor: torch.Tensor) -> None:
         """Makes a tensor of the outer recording an input of this one."""

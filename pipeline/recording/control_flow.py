@@ -227,7 +227,7 @@ class _Control:
             with _pop_mode_temporarily(), recording(branch), Watch(branch), branch:
                 result = function(*pytree.tree_unflatten([handed for _, handed in pairs], spec))
                 results, found = pytree.tree_flatten(result)
-                output = tuple(branch._output_leaf(leaf) for leaf in results)
+                output = branch.outputs(results)
         except TracepackError:
             raise
         except Exception as error:

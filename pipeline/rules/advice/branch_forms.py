@@ -61,7 +61,7 @@ def _form(tree: ast.AST, line: SourceLine) -> str:
     values = [each for each in ast.walk(tree) if _is_choice(each) and holds(each, line.line)]
     inner = {id(part) for each in values for part in ast.walk(each) if part is not each}
     outermost = [each for each in values if id(each) not in inner]
-    return ast.unparse(_choice(outermost[0])) if len(outermost) == 1 and is_plain(outermost[0]) else ""
+    return ", ".join(ast.unparse(_choice(each)) for each in outermost) if all(map(is_plain, outermost)) else ""
 
 
 def _is_choice(node: ast.AST) -> TypeGuard[ast.expr]:

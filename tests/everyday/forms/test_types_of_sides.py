@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import pytest
@@ -58,3 +59,75 @@ def test_one_type_on_both_sides_goes_both_ways(case) -> None:
 def test_cond_says_it_too() -> None:
     with pytest.raises(tracepack.RecordError, match=r"got int .* expected float .* Give one type on both sides: 1\.0"):
         tracepack.trace(lambda x, n: tracepack.cond(n > 0, lambda: x / n, lambda: 0), 3.0, 2)
+
+
+class Rule:
+    def __init__(self, name, least):
+        self.name, self.least = name, least
+
+
+RULES = [Rule("a", 0.1), Rule("b", 0.5)]
+
+
+def test_an_object_as_a_side_is_refused_with_its_attribute_as_the_form() -> None:
+    def chosen(x):
+        return tracepack.cond(x >= 0.5, lambda: RULES[1], lambda: RULES[0]).name
+
+    with pytest.raises(
+        tracepack.RecordError, match=r"a branch gives a .*Rule.*\. Give what is asked of it: lambda: rule\.name for"
+    ):
+        tracepack.trace(chosen, 0.7)
+
+    def best(x):
+        name = RULES[0].name
+        for rule in RULES:
+            if x >= rule.least:
+                name = rule.name
+        return name
+
+    check(Case(best, [0.7], [[0.2], [0.05]]))
+
+
+def test_two_choices_of_one_line_are_both_shown() -> None:
+    def found(x, y):
+        return {"a": "hit" if x > 0.5 else None, "b": y / x if x else 0.0}
+
+    with pytest.warns(
+        UserWarning, match=r"cond\(x > 0.5, lambda: 'hit', lambda: None\), tracepack.cond\(x, lambda: y / x, l"
+    ):
+        tracepack.trace(found, 1.0, 2.0)
+
+    def written(x, y):
+        hit = tracepack.cond(x > 0.5, lambda: "hit", lambda: None)
+        return {"a": hit, "b": tracepack.cond(x, lambda: y / x, lambda: 0.0)}
+
+    mod = tracepack.trace(written, 1.0, 2.0)
+    assert [mod(*given) for given in ((1.0, 2.0), (0.0, 1.0), (0.4, 1.0))] == [
+        found(*given) for given in ((1.0, 2.0), (0.0, 1.0), (0.4, 1.0))
+    ]
+
+
+def test_records_of_an_argument_that_are_changed_are_said_with_new_ones() -> None:
+    def doubled(records):
+        for record in records:
+            record["n"] = record["v"] * 2
+        return [record["n"] for record in records]
+
+    words = r"the length of 'records' is fixed to 1, because .* For records: \[{\*\*record, 'key': value} for"
+    with pytest.warns(UserWarning, match="is fixed to 1|changes a list or a dict") as said:
+        tracepack.trace(doubled, [{"v": 1.0}])
+    assert any(re.search(words, str(each.message)) for each in said)
+    given = [{"v": 1.0}, {"v": 3.0}]
+    assert tracepack.trace(lambda records: [{**each, "n": each["v"] * 2} for each in records], given[:1])(given) == [
+        {"v": 1.0, "n": 2.0},
+        {"v": 3.0, "n": 6.0},
+    ]
+
+
+def test_a_row_of_comparisons_of_a_tensor_is_refused_as_a_result_with_two_forms() -> None:
+    with pytest.raises(
+        tracepack.RecordError, match=r"a bool instead of a tensor\. Write \(a < x\) & \(x < b\) of tensors, or"
+    ):
+        tracepack.trace(lambda x: 0 < x.mean() < 5, torch.ones(3))
+    for form in (lambda x: bool(0 < x.mean() < 5), lambda x: (x.mean() > 0) & (x.mean() < 5)):
+        check(Case(form, [torch.ones(3)], [[torch.zeros(2)], [torch.full((4,), 9.0)]]))
