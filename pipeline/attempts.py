@@ -55,7 +55,8 @@ class GivenUp(list[Any]):
                 yield
         except RecordError as error:
             if error.where in self.mixed:
-                raise RecordError(error.what, where=error.where, got=error.got, fix=f"{OF_ONE_TYPE}.") from error
+                what, where, got, expected = error.what, error.where, error.got, error.expected
+                raise RecordError(what, where=where, got=got, expected=expected, fix=f"{OF_ONE_TYPE}.") from error
             first = self.of_lists
             if not isinstance(first, RecordError) or first.where != error.where or not _follows(error):
                 raise

@@ -47,7 +47,7 @@ def asked_twice(xs: list[int]) -> Any:
 
 def effect(xs: list[int]) -> Any:
     seen: list[int] = []
-    return any(seen.append(x) or x > 1 for x in xs), seen  # type: ignore[func-returns-value]
+    return any(seen.append(x) or x > 1 for x in xs), seen  # type: ignore[func-returns-value]  # what it changes is what is tested
 
 
 def effect_of_helper(xs: list[int]) -> Any:

@@ -75,7 +75,7 @@ def of_list(words):
         "none": [each is None for each in tags],
         "others": [each for each in tags if each is not None],
         "sum": sum(each is None for each in tags),
-        "slices": (tags[1:], tags[::-1], tags + ["x"], ["y"] + tags, tags[0]),  # noqa: RUF005
+        "slices": (tags[1:], tags[::-1], tags + ["x"], ["y"] + tags, tags[0]),  # noqa: RUF005  # sums are tested
         "again": [each is None for each in tags[1:]],
         "sizes": [n * 2 if n is not None else 0 for n in [len(word) if len(word) > 1 else None for word in words]],
         "records": [{"word": word, "tag": "long" if len(word) > 1 else None} for word in words],
@@ -161,5 +161,5 @@ def test_a_call_beside_none_is_refused_with_the_form() -> None:
     )
     with pytest.raises(tracepack.RecordError, match=words):
         tracepack.trace(lambda x: x.max().item() if x.mean().item() > 0.5 else None, HIGH)
-    process = lambda x: tracepack.cond(x.mean().item() > 0.5, lambda: x.max().item(), lambda: None)  # noqa: E731
+    process = lambda x: tracepack.cond(x.mean().item() > 0.5, lambda: x.max().item(), lambda: None)  # noqa: E731  # traced as it is
     check(Case(process, [HIGH], [[LOW], [HIGHEST]]))

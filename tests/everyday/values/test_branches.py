@@ -49,7 +49,7 @@ def test_comparisons_in_a_row_that_may_fail_are_said_with_a_form_that_keeps_both
         return 0 < n < n * 3 < 40
 
     def written(n):
-        rest = lambda: tracepack.cond(n < n * 3, lambda: n * 3 < 40, lambda: False)  # noqa: E731
+        rest = lambda: tracepack.cond(n < n * 3, lambda: n * 3 < 40, lambda: False)  # noqa: E731  # the form is tested
         return tracepack.cond(n > 0, rest, lambda: False)
 
     with pytest.warns(UserWarning, match=r"tracepack.cond\(0 < n, lambda: n < n \* 3 < 40, lambda: False\) keeps both"):
