@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from .graph.device import Device
+from .graph.device import CPU, Device
 from .graph.errors import LoweringError, SignatureError
 from .graph.graph import BodyCall, Constant, Target, Value
 from .graph.kernel import Kernel
@@ -32,6 +32,7 @@ from .op import InferenceOp, KernelOp, model_device
 from .runtime.checks import input_check, require_contiguous
 from .runtime.interrupts.alarm import ALARM
 from .runtime.interrupts.held_signal import HeldSignal
+from .runtime.placement import home_of
 from .runtime.plan import Plan
 from .runtime.state import State, is_stateful
 from .runtime.user_code import signature_of
@@ -48,8 +49,10 @@ class _BodyApplication:
     state: State
     objects: list[Any]  # objects among the caller's arguments, which the call may change
 
+    here: Device
+
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        return self.plan.run(args)
+        return self.plan.run([_on(leaf, self.here) for leaf in args])
 
     def rebuild(self, result: Any) -> Any:
         assert isinstance(self.target, BodyCall)
@@ -212,7 +215,9 @@ class ModelOp(InferenceOp):
             call, tensors = self._taken_apart(args, kwargs, free=False)
             lowered, plan = self.lowered(call, tensors)
         objects = objects_in((args, kwargs))
-        return _BodyApplication(BodyCall(lowered.body), tuple(tensors), {}, plan, lowered.out_spec, self.state, objects)
+        return _BodyApplication(
+            BodyCall(lowered.body), tuple(tensors), {}, plan, lowered.out_spec, self.state, objects, self.here
+        )
 
     def _with_defaults(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """The keywords with the defaults of a ScriptFunction, which its file does not keep."""
@@ -267,6 +272,7 @@ class ModelOp(InferenceOp):
             )  # another thread may have lowered it meanwhile
 
     def _lowered_now(self, call: Call, tensors: Sequence[Any]) -> tuple[Lowered, Plan]:
+        tensors = self._beside_model(tensors)
         with recording(None), KeptProcess():
             lowered = self.lowerer(call, tensors)
         lowered.body.engine = self.engine
@@ -274,6 +280,12 @@ class ModelOp(InferenceOp):
         self._lowered.setdefault(_key(call), []).append(found)
         input_check(lowered.body)(*tensors)
         return found
+
+    def _beside_model(self, tensors: Sequence[Any]) -> list[Any]:
+        """An example where the model is lowered: on its own device, and on the CPU for TorchScript."""
+        where = model_device(self.model) if isinstance(self.model, torch.nn.Module) else None
+        where = CPU if isinstance(self.model, torch.jit.ScriptModule) else where
+        return list(tensors) if where is None else [_on(leaf, where) for leaf in tensors]
 
     def _find(self, call: Call, tensors: Sequence[Any]) -> tuple[Lowered, Plan] | None:
         return next((found for found in tuple(self._lowered.get(_key(call), [])) if found[0].fits(tensors)), None)
@@ -299,6 +311,13 @@ def _plain(leaves_: Sequence[Any]) -> list[Any]:
 def _key(call: Call) -> Any:
     fixed = tuple((type(leaf).__name__, repr(leaf)) for leaf in call.fixed)
     return str(call.spec), fixed, call.kinds, torch.get_default_dtype()
+
+
+def _on(leaf: Any, device: Device) -> Any:
+    """A tensor on a device; anything else as it is."""
+    if not isinstance(leaf, torch.Tensor) or leaf.device.type == "meta" or home_of([leaf]) == device:
+        return leaf
+    return leaf.to(str(device))
 
 
 def _contiguous(leaf: Any) -> Any:

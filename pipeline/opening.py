@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from ..ops.graph.device import parse_device, place
+from ..ops.graph.device import Device, parse_device, place
 from ..ops.graph.errors import ArchiveError, GoldenMismatchError, shown
 from ..ops.graph.frozen_class import frozen_object
 from ..ops.graph.graph import Constant, Graph, KernelCall
@@ -135,6 +135,7 @@ def open_pipeline(make: Callable[..., P], path: Any, terms: Terms, digest: str |
             program, device=wanted, gpu_ops=terms.gpu_ops, cpu_ops=terms.cpu_ops, convert=terms.convert,
             grad=terms.grad, budget=terms.budget,
         )  # fmt: skip
+    _warn_of_idle(pipeline, archive, wanted, terms)
     kept = replace(terms, device=wanted, signed_by=keys, packages=tuple(terms.packages))
     pipeline.origin = Origin(archive, program, kept)
     if terms.verify == "golden":
@@ -171,17 +172,22 @@ def _left(constants: Sequence[Constant], origins: Sequence[Any]) -> None:
 
 
 def _check_placement(archive: Archive, wanted: Any, terms: Terms) -> None:
-    """Places every op before any weight is read; warns where none goes to the device that was asked for."""
-    here, placed = present(), set()
+    """Places every op before any weight is read."""
+    here = present()
     for row in archive.manifest["bodies"]:
         if isinstance(row, dict):
             scripted, name = parse_device(row.get("device")), str(row.get("name"))
-            placed.add(place(scripted, wanted, here, gpu_ops=terms.gpu_ops, cpu_ops=terms.cpu_ops, op=name))
-    if wanted is not None and not wanted.is_cpu and wanted not in placed and terms.gpu_ops == "gpu":
-        warnings.warn(
-            f"{archive.label}: nothing runs on {wanted}: all ops were scripted for the CPU; cpu_ops='gpu' moves them",
-            stacklevel=user_stacklevel(),
-        )
+            place(scripted, wanted, here, gpu_ops=terms.gpu_ops, cpu_ops=terms.cpu_ops, where=f"op {name!r}")
+
+
+def _warn_of_idle(pipeline: Any, archive: Archive, wanted: Device | None, terms: Terms) -> None:
+    """Warns where nothing goes to the device that was asked for."""
+    if wanted is None or wanted.is_cpu or terms.gpu_ops != "gpu" or pipeline.runs_on(wanted):
+        return
+    warnings.warn(
+        f"{archive.label}: nothing runs on {wanted}: all ops were scripted for the CPU; cpu_ops='gpu' moves them",
+        stacklevel=user_stacklevel(),
+    )
 
 
 def _is_limited(budget: Mapping[str, float] | None) -> bool:

@@ -22,6 +22,7 @@ from ..ops.graph.program import Parameter
 from ..ops.graph.traverse import bodies
 from ..ops.runtime.interrupts.unheard import Unheard
 from ..ops.runtime.primitives.control_flow import LimitedRounds
+from ..ops.runtime.safety.card_indices import tried_on_cpu
 from ..ops.tracing_hook import models_run, plainly
 from .examples import Examples
 from .patches.library.moments import Elsewhere, other_answer
@@ -284,7 +285,7 @@ class Replay:
         given, handed = alike(leaves), alike(leaves)
         try:
             args, kwargs = self.examples.call(given)
-            with nullcontext() if own else LimitedRounds(MOST_ROUNDS):
+            with nullcontext() if own else LimitedRounds(MOST_ROUNDS), tried_on_cpu():
                 got = self.pipeline(*args, **kwargs)
         except TracepackError as error:
             return False, f"it refuses its own example: {error}" if own and self._runs(leaves, alike) else ""
@@ -324,7 +325,7 @@ class Replay:
     def _plain(self, leaves: Sequence[Any]) -> Any:
         args, kwargs = self.examples.call(leaves)
         before = outline([args, kwargs])
-        with torch.no_grad(), Exactly():
+        with torch.no_grad(), Exactly(), tried_on_cpu():
             result = self.process(*args, **kwargs)
         self.changed = self.changed or outline([args, kwargs]) != before
         return result

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from ..ops.graph.errors import GraphError, RecordError
 from ..ops.graph.graph import Graph
+from ..ops.runtime.safety.card_indices import tried_on_cpu
 from .examples import Examples
 from .recheck.diff import difference
 from .recheck.mismatch import DIFFERS, NO_INPUT
@@ -40,7 +41,8 @@ def second_recording(record: Callable[..., Recording], examples: Examples, first
     def again(other: Sequence[Any]) -> Recording | None:
         first.recorder.generators.restore(ends=True)
         try:
-            second = record(replace(examples, leaves=other))
+            with tried_on_cpu():
+                second = record(replace(examples, leaves=other))
         except GraphError:  # the function kept a value of the other recording
             raise
         except Exception:

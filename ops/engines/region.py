@@ -15,6 +15,7 @@ from ..graph.memory import touched
 from ..graph.operators.names import ARITHMETIC, GRADIENTS, OF_ARRAYS, is_mark
 from ..graph.traverse import bodies, leaves, subgraphs, uses
 from ..graph.types import BOOL, FLOAT, INT, TensorType
+from ..runtime.placement import accelerator_mark, goes_to_cpu
 
 _NUMBERS = (INT, FLOAT, BOOL)
 _READS = ("size", "numel", "ndim", "min", "max", "int", "float", "sum")
@@ -100,6 +101,7 @@ def region_at(graph: Graph, place: int | tuple[int, int]) -> Region | str:
 def barriers(graph: Graph) -> Iterator[Barrier]:
     """The nodes of a graph that cannot be part of a region."""
     varying: set[int] = set()
+    on_card = accelerator_mark(graph) is not None
     for node in graph.nodes:
         varies = node.varying or any(id(leaf) in varying for leaf in uses(node))
         if varies:
@@ -107,6 +109,8 @@ def barriers(graph: Graph) -> Iterator[Barrier]:
         reason = _barred(node)
         if not reason and varies and isinstance(node.target, Guard | BodyCall):
             reason = "is checked in every run, since its sizes depend on data"
+        if not reason and on_card and goes_to_cpu(node):
+            reason = "moves a tensor to the CPU"
         if reason:
             yield Barrier(node, reason)
 
@@ -227,7 +231,8 @@ def run_region(graph: Graph, start: int, stop: int) -> Region | str:
         return "a size of an inner tensor is used outside"
     checks = _slice(nodes, inner.inputs, numbers, checking=True)
     name = "pipeline" if (start, stop) == (0, len(graph.nodes)) else f"nodes {start}-{stop - 1}"
-    guarded = Graph(inner.inputs, nodes, outputs) if checks is None else None
+    lasting = tuple(node for node in nodes if not is_mark(target_name(node.target)))
+    guarded = Graph(inner.inputs, lasting, outputs) if checks is None else None
     return _pure(inner) or Region(name, inner, None, (start, stop), kept, kept if checks is None else checks, guarded)
 
 

@@ -80,7 +80,7 @@ def place(
     *,
     gpu_ops: str = "gpu",
     cpu_ops: str = "cpu",
-    op: str = "",
+    where: str = "",
 ) -> Device:
     """Chooses where an op runs: the table of DESIGN.md, as a function of its arguments alone.
 
@@ -90,7 +90,7 @@ def place(
         present: every device of this machine, the CPU among them.
         gpu_ops: ``"cpu"`` moves ops of accelerators to the CPU.
         cpu_ops: ``"gpu"`` moves ops of the CPU to the requested accelerator.
-        op: the op's name, for the error.
+        where: what is placed, for the error.
 
     Raises:
         PlacementError: the op of an accelerator was requested on the CPU, or on a device that this machine lacks.
@@ -99,7 +99,6 @@ def place(
         return CPU
     if not scripted.is_cpu and gpu_ops == "cpu":
         return CPU
-    where = f"op {op!r}" if op else ""
     if requested is not None and requested.is_cpu:
         raise PlacementError(
             f"it was scripted for {scripted} and cannot run on the CPU",

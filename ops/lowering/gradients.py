@@ -16,6 +16,7 @@ from torch.utils import _pytree as pytree
 
 from ..graph.graph import Body, Graph, Node, Operator
 from ..graph.types import TensorType
+from ..runtime.placement import home_of_body
 from ..runtime.plan import Plan
 from ..runtime.primitives.random import draws_undone
 from ..runtime.user_code import attribute, functions_in, is_users, names_in
@@ -161,7 +162,7 @@ def _marked(body: Body, text: str) -> Body:
 
 
 def _same_gradients(body: Body, model: Any, reference: Callable[..., Any], tensors: Sequence[Any]) -> bool:
-    plan = Plan(body.graph, grad=True)
+    plan = Plan(body.graph, home=home_of_body(body, tensors), grad=True)
     weights = _some_weights(model) if isinstance(model, torch.nn.Module) else []
     kinds = [value.type for value in body.graph.inputs]
     found = []

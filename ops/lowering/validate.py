@@ -12,15 +12,18 @@ from typing import Any, Protocol
 import torch
 from torch.utils import _pytree as pytree
 
+from ..graph.device import Device
 from ..graph.errors import LoweringError, OutsideError
 from ..graph.graph import Body, Facts, KernelCall
 from ..graph.guards import Expression
 from ..graph.memory import touched
 from ..graph.types import TensorType
 from ..runtime.checks import size_of
+from ..runtime.placement import home_of_body
 from ..runtime.plan import Plan
 from ..runtime.primitives.control_flow import LimitedRounds
 from ..runtime.primitives.random import draws_undone
+from ..runtime.safety.card_indices import tried_on_cpu
 from ..runtime.state import is_stateful
 from .call import Leaves, separate
 from .convert.layout_guards import grown, stepped, with_layouts
@@ -67,7 +70,7 @@ def prove(body: Body, tensors: Leaves, reference: Callable[[], Reference], asks:
     Raises:
         LoweringError: the body gives other results, or the model draws random numbers.
     """
-    checker = _Checker(body, reference, asks)
+    checker = _Checker(body, reference, asks, home_of_body(body, tensors))
     spec = checker.require_equal(tensors)
     if not checker.trusts and any(map(is_even, tensors)) and checker.differs([*map(uneven, tensors)]):
         raise LoweringError(_OTHER_RESULTS, where=f"op {body.name!r}", got="other values than those of the example")
@@ -90,8 +93,8 @@ def prove(body: Body, tensors: Leaves, reference: Callable[[], Reference], asks:
 
 
 class _Checker:
-    def __init__(self, body: Body, reference: Callable[[], Reference], asks: bool) -> None:
-        self.body, self.reference, self.asks = body, reference, asks
+    def __init__(self, body: Body, reference: Callable[[], Reference], asks: bool, home: Device) -> None:
+        self.body, self.reference, self.asks, self.home = body, reference, asks, home
         calls = [node.target for node in body.graph.nodes if isinstance(node.target, KernelCall)]
         self.unchecked = any(call.kernel.unchecked for call in calls)
         self.trusts = any(call.kernel.trusts_values for call in calls)
@@ -101,7 +104,7 @@ class _Checker:
     def plan(self) -> Plan:
         """A plan in its initial state, which is made anew only where runs change it."""
         if self._plan is None or self._moves:
-            self._plan = Plan(self.body.graph)
+            self._plan = Plan(self.body.graph, home=self.home)
         return self._plan
 
     def require_equal(self, tensors: Leaves) -> Any:
@@ -173,7 +176,7 @@ class _Checker:
         """Whether both run and give different results or inputs; copies of the inputs keep their layout."""
         given, handed = separate(tensors), separate(tensors)
         try:
-            with LimitedRounds(MOST_ROUNDS), draws_undone(lambda: self.both(tensors)):
+            with LimitedRounds(MOST_ROUNDS), tried_on_cpu(), draws_undone(lambda: self.both(tensors)):
                 model, plan = self.reference(), self.plan()
                 got, wanted = list(plan.run(handed, checked=False)), pytree.tree_leaves(model(*given))
                 if self._moves:  # what the first run leaves shows in the second
@@ -258,7 +261,7 @@ class _Checker:
     def _alike(self, tensors: Leaves) -> bool | None:
         """Whether model and body agree; None where one refuses."""
         try:  # a loop on data may never end at a size for which the model is not made
-            with LimitedRounds(MOST_ROUNDS), draws_undone(lambda: self.both(tensors)):
+            with LimitedRounds(MOST_ROUNDS), tried_on_cpu(), draws_undone(lambda: self.both(tensors)):
                 model, plan = self.reference(), self.plan()
                 for _ in range(2 if self._moves else 1):  # what the first run leaves shows in the second
                     found = list(plan.run(separate(tensors), checked=False))  # its loops are stopped, the model's not

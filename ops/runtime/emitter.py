@@ -24,6 +24,7 @@ from ..graph.traverse import leaves, uses
 from ..graph.types import ANY, BOOL, FLOAT, INT, TensorType
 from .inplace import Grown, grown_in_place, in_place
 from .interrupts.alarm import is_of_handler
+from .placement import accelerator_mark, moves_to
 from .primitives.bounded import NUMBERS_ONLY
 from .primitives.callables import resolve, template
 from .primitives.nesting import bounded_arguments, bounded_list, gathers
@@ -87,17 +88,14 @@ class Emitter:
                 scope.devices[name] = device or self._input_home(graph, value, home)
             else:
                 scope.varying.add(name)
-                if device is None and value.type in (
-                    INT,
-                    FLOAT,
-                    BOOL,
-                ):  # the check of the inputs limits them to 64 bits
-                    scope.bits[id(value)] = 64
+                if device is None and value.type in (INT, FLOAT, BOOL):
+                    scope.bits[id(value)] = 64  # the check of the inputs limits them to that
         if device is None:
             for index, name in enumerate(inputs):
                 if index in self.bindings.reshaped and name in scope.devices:
                     same = f"{name}.expand_as({name})" if self.bindings.grad else f"{name}.detach()"
                     scope.lines.append(Line(f"{name} = {same}", None, [name], [name]))
+        scope.as_recorded = accelerator_mark(graph) is not None
         self._inline(graph, inputs, home)
         if device is None:
             scope.part(graph, inputs)
@@ -113,7 +111,9 @@ class Emitter:
         return function
 
     def _input_home(self, graph: Graph, value: Value, home: Device) -> Device:
-        """The device that an input must be on: that of the first op that takes it, else home."""
+        """The device that an input must be on: its example's, or that of the first op that takes it, or home."""
+        if (mark := accelerator_mark(graph)) is not None:
+            return home if graph.inputs.index(value) in mark.args else CPU
         for node in graph.nodes:
             if any(leaf is value for leaf in uses(node)):
                 return self.bindings.place(node.target.body) if isinstance(node.target, BodyCall) else home
@@ -147,7 +147,8 @@ class Emitter:
                 self._check_call(node, node.target.body)
             else:
                 self._node(node, device)
-        self._engine(call, [self.scope.names[id(value)] for value in call.inputs], first, device)
+        names = [self.scope.names[id(value)] for value in call.inputs]
+        self._engine(call, [self.scope.moved(name, device) for name in names], first, device)
 
     def _engine(self, call: EngineCall, inputs: list[str], first: Node, device: Device) -> None:
         """Writes the line that calls an engine; an error in it belongs to the first node."""
@@ -205,9 +206,9 @@ class Emitter:
         return next((place for place in places if not place.is_cpu), places[0] if places else device)
 
     def _operator(self, node: Node, name: str, device: Device) -> None:
-        """Writes the call of an operator, on the device of its first tensor."""
-        scope = self.scope
-        device = CPU if on_cpu(node) else self._device_of(node, device)
+        """Writes the call of an operator, on the device of its first tensor, or on the one to which it moves."""
+        scope, moving = self.scope, moves_to(node, device)
+        device = CPU if on_cpu(node) else moving if moving == device else self._device_of(node, device)
         name = self._in_place.get(id(node), name)
         gathering = gathers(node, name)
         inline, grows = None, self._grown.get(id(node))
@@ -230,7 +231,7 @@ class Emitter:
             if gathering:
                 function = bounded_arguments(function)
             text = f"{self.table.ref(function, 'f')}({self.scope.arguments(node, device)})"
-        self.scope.line(text, node, device)
+        self.scope.line(text, node, moving or device)
         grown = bits_of(node, scope.bits)
         if grown is not None and isinstance(node.output, Value):
             scope.bits[id(node.output)] = grown
@@ -263,9 +264,8 @@ class Emitter:
             fail = table.ref(self.bindings.guard(node))
             test = f"{value} != {table.literal(expected)}"
             if isinstance(expected, bool) and getattr(node.args[0], "type", None) == BOOL:
-                test = (
-                    f"not {value}" if expected else value
-                )  # torch's compiler compares no condition on sizes with True
+                # Torch's compiler compares no condition on sizes with True.
+                test = f"not {value}" if expected else value
             elif isinstance(expected, float):  # tells 2 from 2.0, and 0.0 from -0.0
                 test = f"repr({value}) != {table.literal(repr(expected))}"
             scope.lines.append(Line(f"if {test}: {fail}({value})", node, list(scope.reads)))
@@ -275,6 +275,7 @@ class Emitter:
     def _call(self, node: Node, body: Body, device: Device) -> None:
         """Writes the call of an op: its checks around the inlined graph of its body."""
         scope, place = self.scope, self.bindings.place(body)
+        as_recorded, scope.as_recorded = scope.as_recorded, False
         inputs = [scope.moved(self._input(arg, node, device), place) for arg in node.args]
         if self._wants_check(inputs):
             check = self.table.ref(self.bindings.check_inputs(body))
@@ -290,6 +291,7 @@ class Emitter:
         scope.reads = []
         results = [scope.tree(leaf, place) for leaf in leaves(body.graph.output)]
         self._bind_results(node, body, results, place)
+        scope.as_recorded = as_recorded
 
     def _input(self, arg: Any, node: Node, device: Device) -> str:
         """An argument of an op. A list gets a variable, since the graph of the body may name it many times."""

@@ -80,6 +80,7 @@ class Scope:
         self.reads: list[str] = []
         self.lines: list[Line] = []
         self._count = 0
+        self.as_recorded = False  # whether tensors lie where they did in Python, so that none is moved
 
     def fresh(self, prefix: str = "v") -> str:
         """A new variable name."""
@@ -125,7 +126,8 @@ class Scope:
         """A tree of arguments as source, tensors moved to the device."""
         match tree:
             case Value():
-                return self._tensor(self.moved(self.use(tree), device), contiguous)
+                name = self.use(tree)
+                return self._tensor(name if self.as_recorded else self.moved(name, device), contiguous)
             case Constant():
                 name = self.table.ref(self.bindings.constant(tree, device), "w")
                 self.devices.setdefault(name, device)

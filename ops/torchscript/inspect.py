@@ -127,8 +127,7 @@ def nodes(block: Any) -> Iterator[Any]:
 
 
 def in_evaluation(model: Any) -> Any:
-    """A copy in evaluation mode with its own state; the user's module keeps its mode and its buffers."""
+    """A copy on the CPU in evaluation mode, with its own state; the user's module keeps its mode and its buffers."""
     if not isinstance(model, torch.jit.ScriptModule):
         return model
-    clone = from_bytes(to_bytes(model))
-    return clone.eval() if hasattr(clone, "training") else clone
+    return own_copy(model, "cpu")

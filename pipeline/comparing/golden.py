@@ -222,7 +222,7 @@ def replay(pipeline: Runnable, examples: Sequence[tuple[Mapping[str, Any], Any]]
         with Alone():
             got = pipeline.run(feed)
         for name, a, b in _pairs(wanted, got, "out"):
-            found = rules.compare(name, a, b)
+            found = rules.compare(name, _on_cpu(a), _on_cpu(b))
             before = worst.get(name, found)
             worst[name] = OutputReport(
                 name, max(before.largest, found.largest), max(before.tolerance, found.tolerance),
@@ -230,6 +230,10 @@ def replay(pipeline: Runnable, examples: Sequence[tuple[Mapping[str, Any], Any]]
                 max(before.error, found.error),
             )  # fmt: skip
     return Report(len(examples), tuple(worst.values()), terms.processor, here)
+
+
+def _on_cpu(value: Any) -> Any:
+    return value.cpu() if isinstance(value, torch.Tensor) else value
 
 
 def _pairs(wanted: Any, got: Any, name: str) -> Iterator[tuple[str, Any, Any]]:

@@ -16,6 +16,7 @@ from ...ops.graph.graph import Graph, Guard, Node, Operator, Value
 from ...ops.graph.operators.names import FRESH, VIEW, effect
 from ...ops.graph.traverse import leaves
 from ...ops.graph.types import ANY, SCALARS, STRINGS, ListType, Type
+from ...ops.runtime.placement import home_of
 from ...ops.runtime.plan import Plan
 from ..proxies.base import is_traced
 from ..proxies.dicts import TracedDict
@@ -290,7 +291,7 @@ class Fold(Loop):
         varies = self.source.varies or any(id(leaf) in recorder.values.varying for leaf in [*outer, *values])
         constants = [self.source.concrete, *(self._concrete(value) for value in outer)]
         with torch._C.DisableTorchFunction(), recorder.within():
-            test, body = (Plan(graph) for graph in graphs)
+            test, body = (Plan(graph, home=home_of(constants)) for graph in graphs)
             state: Any = (0, *map(own_copy, concrete(start)))
             while test.run([*state, *constants])[0]:
                 state = body.run([*state, *constants])

@@ -19,6 +19,7 @@ from ...ops.graph.graph import Graph, Node, Operator, Value
 from ...ops.graph.operators.names import DRAWING, FRESH, VIEW, effect
 from ...ops.graph.traverse import leaves, subgraphs, uses
 from ...ops.graph.types import ANY, STRINGS, ListType
+from ...ops.runtime.placement import home_of
 from ...ops.runtime.plan import Plan
 from ...ops.runtime.user_code import user_line
 from ..proxies.base import is_traced
@@ -115,7 +116,8 @@ class Loop:
             constants = [self._concrete(value) for value in outer]
             try:
                 with torch._C.DisableTorchFunction(), self.recorder.within():
-                    found = Plan(self._graph(nodes, step.value, outer)).run([item, *constants])
+                    given = [item, *constants]
+                    found = Plan(self._graph(nodes, step.value, outer), home=home_of(given)).run(given)
             except Exception:  # the body fails on this item, or asks more than this way does
                 return False
             if bool(found) is not side:
@@ -265,7 +267,8 @@ class Loop:
         recorder, source = self.recorder, self.source
         constants = [self._concrete(value) for value in outer]
         with torch._C.DisableTorchFunction(), recorder.within():
-            body, *tests = [Plan(graph) for graph in graphs]
+            home = home_of((*source.concrete, *constants))
+            body, *tests = [Plan(graph, home=home) for graph in graphs]
             items = [item for item in source.concrete if all(test.run([item, *constants]) for test in tests)]
             found = [body.run([item, *constants]) for item in items]
         texts = bool(found) and all(type(item) is str for item in found)

@@ -17,8 +17,9 @@ from ...ops.graph.device import CPU, Device
 from ...ops.graph.errors import MissingExtraError
 from ...ops.graph.traverse import constants
 from ...ops.runtime.engine_call import EngineCall
+from ...ops.runtime.placement import settle
 from .engaging import SEVERAL
-from .trial import Bench, Differences, interleaved, settle
+from .trial import Bench, Differences, interleaved
 
 MOST_BYTES = 512 << 20  # of inputs of a region that are kept
 NO_FASTER = "it is no faster"

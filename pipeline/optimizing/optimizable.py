@@ -187,6 +187,7 @@ class Optimizable(DescribedProgram):
             [('torch.Tensor.mul', 'float32[4]'), ('torch.Tensor.relu', 'float32[4]')]
         """
         from ..recheck.vary import clones
+        from ..running.handed import at_home
         from ..running.timeline import steps
         from .cases import Case
         from .profile import Profile, fastest
@@ -196,6 +197,8 @@ class Optimizable(DescribedProgram):
         runner.run_slowly(Case(given, None, True).feed(self.program))
         pairs = zip(runner.plan.engines.values(), self._engaged, strict=True)
         engines = {id(call.function): (each.region.name, each.engine.name) for call, each in pairs}
+        homes = runner.homes
+        given = [at_home(value, home) for value, home in zip(given, homes, strict=True)]
         rounds = [steps(runner.plan.fast, clones(given), engines) for _ in range(max(1, runs))]
         return Profile(self.name, fastest(rounds), len(rounds))
 

@@ -18,11 +18,12 @@ from ...ops.graph.device import CPU
 from ...ops.graph.errors import SignatureError
 from ...ops.graph.program import EngineChoice
 from ...ops.graph.traverse import bodies
+from ...ops.runtime.placement import settle
 from .candidate import NO_FASTER, Match, Observed, observe, renamed, try_engine
 from .cases import Case
 from .engaging import ATEN, calls, here
 from .findings import Attempt, Findings
-from .trial import Bench, Differences, interleaved, settle
+from .trial import Bench, Differences, interleaved
 
 LEAST_GAIN = 0.97  # of the time of the flat function, above which an engine is not worth its artefact
 ALIKE = 1.02  # of the least time, up to which engines are as fast, and the smaller artefact opens sooner

@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import torch
-
 from ...ops.engines.engine import lowers
 from ...ops.engines.rescue import Engaged
 from ...ops.graph.device import Device
@@ -106,12 +104,6 @@ class _Trial:
         if self._runner.stateful:
             self._runner.state().reset()
         return self._runner.run(feed)
-
-
-def settle(device: Device) -> None:
-    """Waits for an accelerator, which returns before it has computed."""
-    if not device.is_cpu:
-        torch.accelerator.synchronize()
 
 
 def interleaved(ways: Sequence[Callable[[], Any]], seconds: float) -> list[float]:

@@ -137,6 +137,8 @@ def _of_tensors(wanted: torch.Tensor, got: Any, values: bool, exact: bool) -> st
         return f"a {type(got).__name__} instead of a tensor"
     if wanted.dtype != got.dtype or wanted.shape != got.shape or wanted.layout != got.layout:
         return f"{_tensor(got)} instead of {_tensor(wanted)}"
+    if wanted.device.type != got.device.type and "meta" not in (wanted.device.type, got.device.type):
+        return f"{_tensor(got)} on {got.device} instead of {wanted.device}"
     if wanted.layout is not torch.strided or not wanted.numel():
         return ""
     if wanted.stride() != got.stride() and not _is_dense_alike(wanted, got):

@@ -19,6 +19,7 @@ from ...ops.graph.graph import Constant, Graph, Node, Operator, Value
 from ...ops.graph.memory import handed_on
 from ...ops.graph.traverse import leaves as leaves_of
 from ...ops.graph.types import ANY, SCALARS, Type
+from ...ops.runtime.placement import home_of
 from ...ops.runtime.plan import Plan
 from ...ops.runtime.torch_compiler import exports_here, takes_control_flow
 from ...ops.runtime.user_code import user_line
@@ -170,7 +171,8 @@ class _Control:
         operands = (*filter(_is_decided_by_data, leaves), *outer.values())
         with torch._C.DisableTorchFunction():
             taken = graphs[0] if self.truth(concrete(pred)) else graphs[1]
-            result = Plan(taken).run(concrete(operands))
+            given = concrete(operands)
+            result = Plan(taken, home=home_of(given)).run(given)
         arguments = self.recorder.arguments
         types = [a if a == b else ANY for a, b in zip(first.types(), second.types(), strict=True)]
         found = self.add((arguments(pred), *graphs, arguments(operands)), result, first.spec, types, samples)
@@ -191,8 +193,8 @@ class _Control:
         outer = {key: thing for part in (test, body) for key, (thing, _) in part.lifted.items()}
         graphs = [part.graph(outer) for part in (test, body)]
         state, constant = concrete(tuple(leaves)), tuple(outer.values())
-        plans = [Plan(graph) for graph in graphs]
         extra = concrete(constant)
+        plans = [Plan(graph, home=home_of((*state, *extra))) for graph in graphs]
         with torch._C.DisableTorchFunction():
             following = plans[1].run([*clones(state), *extra])
         again = self.record(step, following, spec, carried=True)

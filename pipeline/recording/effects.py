@@ -29,9 +29,10 @@ class Effects(TorchDispatchMode):
         self.line = line
         self.varying = self.random = False
         self._state: Any = None
+        self._on_card: Any = None
 
     def __enter__(self) -> Any:
-        self._state = torch.get_rng_state()
+        self._state, self._on_card = torch.get_rng_state(), _state_on_card()
         return super().__enter__()  # type: ignore[no-untyped-call]  # torch leaves it untyped
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -50,6 +51,21 @@ class Effects(TorchDispatchMode):
         """Whether a random operator ran, and torch's global generator changed, which another thread may have done."""
         return self.random and not torch.equal(self._state, torch.get_rng_state())
 
+    def refuse_random_on_card(self, name: str) -> None:
+        """Refuses a draw from the global generator of a card, of which no file can hold one.
+
+        Raises:
+            RecordError: there was one.
+        """
+        if self.random and self._on_card is not None and not torch.equal(self._on_card, _state_on_card()):
+            torch.cuda.set_rng_state(self._on_card)
+            raise RecordError(
+                f"{name} draws random numbers on the accelerator, so that no two runs agree",
+                where=str(self.line or ""),
+                fix="Draw on the CPU, as torch.randn(x.shape, generator=generator).to(x.device) does, or take the "
+                "numbers as an input.",
+            )
+
     def refuse_random(self, name: str) -> NoReturn:
         """Refuses a draw from torch's global generator, whose state is restored.
 
@@ -62,6 +78,11 @@ class Effects(TorchDispatchMode):
             where=str(self.line or ""),
             fix="Draw inside `with tracepack.drawing(generator):`, or take the numbers as an input.",
         )
+
+
+def _state_on_card() -> Any:
+    cuda: Any = torch.cuda  # which torch leaves untyped in parts
+    return cuda.get_rng_state() if cuda.is_initialized() else None
 
 
 class Watch(TorchDispatchMode):

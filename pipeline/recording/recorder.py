@@ -41,7 +41,7 @@ from .aliases import versions
 from .effects import Effects
 from .guards import may_stay_free, pin
 from .random import Generators
-from .results import record_scalar, settled_copy, settled_device, settled_dtype, varying_of, wrapped_result
+from .results import record_scalar, settled, varying_of, wrapped_result
 from .rollback import States
 from .splice import hold, splice
 from .tensors import Values
@@ -148,9 +148,9 @@ class Recorder(TorchFunctionMode):
         by, lists = varying_of(target)
         varying = here or effects.varying or by
         with self.within():
-            node_kwargs |= settled_device(name, kwargs) | settled_dtype(name, kwargs, result)
-            node_kwargs |= settled_copy(name, args, kwargs)
+            node_kwargs |= settled(name, args, kwargs, result)
         node = Node(target, node_args, node_kwargs, None, line, varying)
+        effects.refuse_random_on_card(name)
         if effects.drew():
             node = self._drawn(node, effects, name)
         node.varying = node.varying or sized_by_tensors(name, inputs)

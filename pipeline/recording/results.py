@@ -72,11 +72,20 @@ _FACTORIES = frozenset(
 _PLACED = _FACTORIES | {"torch.randint", "torch.randperm", "torch.tril_indices", "torch.triu_indices"}
 
 
-def settled_device(name: str, kwargs: dict[str, Any]) -> dict[str, Any]:
-    """The keyword for the device of a new tensor, where torch's default or a name or number decided about it."""
+def settled(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> dict[str, Any]:
+    """The keywords for what settings of the process decided in a call: a device, a dtype, whether to copy."""
+    return settled_device(name, kwargs, result) | settled_dtype(name, kwargs, result) | settled_copy(name, args, kwargs)
+
+
+def settled_device(name: str, kwargs: dict[str, Any], result: Any) -> dict[str, Any]:
+    """The keyword for the device of a new tensor, where torch's default or a name or number decided about it.
+
+    A machine without an accelerator cannot tell what belongs on one: the tensor is made where the ops will be.
+    """
     device: Any = kwargs.get("device")
     if device is None and name in _PLACED:
-        return {"device": Literal("device", "op")}
+        stays = torch.accelerator.is_available() and isinstance(result, torch.Tensor) and result.device.type == "cpu"
+        return {"device": Literal("device", "cpu" if stays else "op")}
     if type(device) not in (str, int) or not name.startswith(("torch.", "aten.")):
         return {}
     return {"device": plain_leaf(torch.device(device), name)}

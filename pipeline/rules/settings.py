@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,20 +13,23 @@ from ...ops.graph.traverse import leaves, walk
 from ...ops.graph.types import ARRAY, TensorType
 from ...ops.lowering.autocast import with_autocast_guard
 from ...ops.lowering.convert.layout_guards import guarded_setting
+from ...ops.runtime.placement import with_accelerator
 from ..proxies.tracer import Refuser
 from .gradients import ASKS_GRAD_MODE
 
 _COMPLEX = {"float16": "complex32", "float32": "complex64", "float64": "complex128", "bfloat16": "complex64"}
 
 
-def with_settings(graph: Graph, dtype: str, asked: Collection[str]) -> Graph:
-    """The graph of a whole function with guards on settings of torch on which its results depend.
+def with_settings(graph: Graph, dtype: str, asked: Collection[str], examples: Iterable[Any]) -> Graph:
+    """The graph of a whole function with guards on settings of torch on which its results depend, and with its device.
 
     Args:
         graph: of the function.
         dtype: torch's default dtype while it was recorded.
         asked: the settings for which the function asks: `default_dtype`, `autocast`, `grad_mode`.
+        examples: its flat inputs.
     """
+    graph = with_accelerator(graph, examples)
     if "grad_mode" in asked:  # a pipeline answers as without gradients, and keeps none
         note = Node(Operator("py.own_backward"), (ASKS_GRAD_MODE,), {}, None)
         graph = Graph(graph.inputs, (note, *graph.nodes), graph.output)

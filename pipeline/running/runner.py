@@ -86,8 +86,8 @@ class Runner:
         self.binding = Binding(program.parameters, self.marks, convert and not self.writes, written)
         self._budget = budget
         self.lock = forkable(threading.RLock())
-        # Torch code that makes new tensors runs on the device of the accelerator's ops, if there are any.
-        home = next((device for device in places.values() if not device.is_cpu), CPU)
+        # Torch code that was recorded on the CPU runs on the device of the accelerator's ops, if there are any.
+        home = places.get(id(program.graph)) or next((place for place in places.values() if not place.is_cpu), CPU)
         if not home.is_cpu:
             from .shared_memory import refuse_lost_writes  # which accelerators alone need
 

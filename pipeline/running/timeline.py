@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from ...ops.graph.graph import Node, target_name
+from ...ops.runtime.placement import home_of, settle
 
 
 @dataclass(frozen=True)
@@ -51,11 +52,13 @@ def steps(function: Any, inputs: Sequence[Any], engines: Mapping[int, tuple[str,
     """
     lines = function.source.splitlines()
     found: list[Step] = []
+    home = home_of(inputs)
     known = dict(function.__globals__)
     start = before = 0.0
 
     def mark(number: int, variables: Mapping[str, Any]) -> None:
         nonlocal before
+        settle(home)  # an accelerator goes on while Python does
         now = time.perf_counter()
         node = function.nodes.get(number)
         if node is not None:

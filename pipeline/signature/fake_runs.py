@@ -10,6 +10,7 @@ import torch
 from ...ops.graph.graph import Graph
 from ...ops.graph.traverse import walk
 from ...ops.graph.types import TensorType
+from ...ops.runtime.placement import home_of
 from ...ops.runtime.plan import Plan
 
 Place = tuple[int, int]
@@ -51,7 +52,7 @@ class FakeRuns:
     """
 
     def __init__(self, graph: Graph, leaves_of_example: Sequence[Any]) -> None:
-        self.plan, self.example = Plan(graph), leaves_of_example
+        self.plan, self.example = Plan(graph, home=home_of(leaves_of_example)), leaves_of_example
         self.steps, self.left = steps_of(graph), _MOST_STEPS
 
     def size(self, place: Place) -> int:

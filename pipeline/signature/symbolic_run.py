@@ -9,6 +9,7 @@ import torch
 
 from ...ops.graph.graph import Graph
 from ...ops.graph.types import TensorType
+from ...ops.runtime.placement import home_of
 from ...ops.runtime.plan import Plan
 
 
@@ -35,7 +36,7 @@ class SymbolicRun:
         self.places: dict[Any, tuple[int, int]] = {}
         inputs = list(self._inputs(mode, graph, leaves_of_example, free))
         with mode, torch.no_grad():
-            self.result = Plan(graph).run(inputs)
+            self.result = Plan(graph, home=home_of(inputs)).run(inputs)
 
     def equations(self) -> list[Any]:
         """The equations that torch asked for, up to where it read a size as a plain number, which fixes that."""

@@ -49,8 +49,8 @@ def _copy(tensor: torch.Tensor, memory: dict[int, torch.Tensor]) -> torch.Tensor
     storage = tensor.untyped_storage()
     key = storage.data_ptr() or id(storage)
     if key not in memory:
-        memory[key] = torch.empty(0, dtype=torch.uint8).set_(storage).clone()
-    bare = torch.empty(0, dtype=tensor.dtype).set_(
+        memory[key] = torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(storage).clone()
+    bare = torch.empty(0, dtype=tensor.dtype, device=tensor.device).set_(
         memory[key].untyped_storage(), tensor.storage_offset(), tensor.size(), tensor.stride()
     )
     bare = bare.conj() if tensor.is_conj() else bare
@@ -101,7 +101,7 @@ def _array_difference(wanted: Any, got: Any, values: bool) -> str:
 def _tensor_difference(wanted: torch.Tensor, got: Any, values: bool, near: bool) -> str:
     if not isinstance(got, torch.Tensor):
         return f"{type(got).__name__} instead of a tensor"
-    for name in ("dtype", "shape", "layout"):
+    for name in ("dtype", "shape", "layout", "device"):
         if getattr(wanted, name) != getattr(got, name):
             return f"{name} {getattr(got, name)} instead of {getattr(wanted, name)}"
     if wanted.layout is not torch.strided:

@@ -67,16 +67,16 @@ def _public(name: str) -> Callable[..., Any]:
     return found if callable(found) and not isinstance(found, torch.dtype) else getattr(torch.Tensor, name)
 
 
-def dtypes(entry: Entry) -> list[torch.dtype]:
-    """Those of DTYPES that the operator takes on the CPU."""
-    supported = entry.info.supported_dtypes("cpu")
+def dtypes(entry: Entry, device: str = "cpu") -> list[torch.dtype]:
+    """Those of DTYPES that the operator takes on a device."""
+    supported = entry.info.supported_dtypes(device)
     return [dtype for dtype in DTYPES if dtype in supported]
 
 
-def samples(entry: Entry, dtype: torch.dtype) -> Iterator[Sample]:
-    """The database's samples for a dtype, in its order."""
+def samples(entry: Entry, dtype: torch.dtype, device: str = "cpu") -> Iterator[Sample]:
+    """The database's samples for a dtype, in its order, with tensors on a device."""
     torch.manual_seed(0)
-    for index, given in enumerate(entry.info.sample_inputs("cpu", dtype, requires_grad=False)):
+    for index, given in enumerate(entry.info.sample_inputs(device, dtype, requires_grad=False)):
         call = (given.input, given.args, given.kwargs)
         yield from _sample(entry.function, call, f"{dtype}, sample {index}".replace("torch.", ""))
 

@@ -98,10 +98,10 @@ DRAWING = ("py.draw", "py.generator", "py.seeded")
 GRADIENTS = ("grad_mode", "own_backward")
 """Nodes that matter with gradients only: they set the grad mode, or say that a custom backward is not recorded."""
 
-KEY_ORDER, KEYWORD_ORDER, FLOAT_ONLY, LIST_ONLY, TENSOR_ONLY, SOME_FLOAT = MARKS = (
-    "key_order", "keyword_order", "float_only", "list_only", "tensor_only", "some_float",
+KEY_ORDER, KEYWORD_ORDER, FLOAT_ONLY, LIST_ONLY, TENSOR_ONLY, SOME_FLOAT, ON_ACCELERATOR = MARKS = (
+    "key_order", "keyword_order", "float_only", "list_only", "tensor_only", "some_float", "on_accelerator",
 )  # fmt: skip
-"""Nodes that say of inputs what a call must keep to: an order of keys, or a class."""
+"""Nodes that say of inputs what a call must keep to, an order of keys or a class, and on which device they belong."""
 
 PYTHON = frozenset((*ARITHMETIC, *MATH, *_READS, *_TEXTS, *_TABLES, *GRADIENTS, *MARKS))
 """The names of the family ``py.…``: arithmetic on scalars, and functions that read a scalar off a tensor."""
@@ -206,5 +206,5 @@ def why_not(name: str) -> str:
 
 
 def is_mark(name: str) -> bool:
-    """Whether an operator computes nothing: it says what the binding of a pipeline's inputs must check."""
+    """Whether an operator computes nothing: it says what the binding of inputs must check, or where they belong."""
     return name.startswith("py.") and name.removeprefix("py.") in MARKS

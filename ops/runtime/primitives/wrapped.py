@@ -98,6 +98,8 @@ def of_norm(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         tensors = [leaf for leaf in leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
+        if tensors and tensors[0].is_cuda and not tensors[0].numel():  # torch divides by its size there
+            raise GuardError("a batch norm of no elements would end the process on a CUDA card", got=tensors[0].shape)
         channels = tensors[0].size(1) if tensors and tensors[0].dim() > 1 else -1
         training = next((value for value in args if isinstance(value, bool)), kwargs.get("training")) is True
         statistics = [*args[3:5], kwargs.get("running_mean"), kwargs.get("running_var")]  # after weight and bias

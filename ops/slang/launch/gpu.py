@@ -7,6 +7,7 @@ memory of its own, so CPU tensors are uploaded and results downloaded around eac
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -28,6 +29,9 @@ from .slangpy_device import import_slangpy, session_for, shared_device
 
 _CHUNK = 1 << 23
 """Threads in one dispatch: 65535 groups of 256 is what every Vulkan driver takes."""
+
+
+_thread = threading.local()
 
 
 class GpuLauncher(Launcher):
@@ -157,7 +161,13 @@ class GpuCode:
             ]
 
     def _current(self) -> AbstractContextManager[Any]:
-        return torch.cuda.device(self._index) if self._kind == "cuda" else nullcontext()
+        if self._kind != "cuda":
+            return nullcontext()
+        if self._index not in (entered := _thread.__dict__.setdefault("entered", set())):
+            # SlangPy's launches need CUDA's context, which torch enters with the first kernel of a thread of its own.
+            torch.zeros(1, device=f"cuda:{self._index}")
+            entered.add(self._index)
+        return torch.cuda.device(self._index)
 
     def dispatch(self, entry: int, total: int, variables: Mapping[str, Any]) -> None:
         """Runs elements 0 to `total` of the entry with that number, in as many dispatches as the device needs.
