@@ -28,6 +28,10 @@ from tracepack.ops.slang.compile.native_library import flags_for
 from tracepack.ops.slang.compile.slangc import arguments_for
 from tracepack.ops.slang.compile.slangpy_tensors import tensor_module
 from tracepack.ops.slang.launch import cpu, gpu
+from tracepack.pipeline.rules import (
+    settings,
+    torch_functions,  # noqa: F401  # made before a stand-in, its tables hold torch's own getters
+)
 
 CUDA = torch.device("cuda", 0)
 _FACTORIES = (
@@ -156,4 +160,5 @@ def _one_card(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(torch.cuda, "current_stream", lambda device=None: SimpleNamespace(cuda_stream=("of", device)))
     patch.setattr(torch.accelerator, "is_available", lambda: True)
     patch.setattr(torch.accelerator, "device_count", lambda: 1)
+    patch.setattr(settings, "with_accelerator", lambda graph, examples: graph)  # it would find all tensors on the card
     patch.setattr(torch.accelerator, "current_accelerator", lambda check_available=False: torch.device("cuda"))

@@ -3,6 +3,7 @@
 # The page is written also where tests fail: it then says which, and the script ends with 1.
 #
 # Usage: tools/gpu_check.sh [arguments of `python -m benchmarks gpu`]
+# JOBS=N      how many processes run the tests; 4 by default
 # PYTHON=...  an interpreter with torch for CUDA and the extras; by default the environment of `make`, made if need be
 #             (make takes TORCH_PIP="--index-url ..." to choose torch's build)
 set -euo pipefail
@@ -21,7 +22,7 @@ fi
 found=$(mktemp -d)
 trap 'rm -rf "$found"' EXIT
 tests=0
-"$python" -m pytest -q -m "gpu or card" --junitxml="$found/tests.xml" || tests=$?
+"$python" -m pytest -q -m "gpu or card" -p no:benchmark -n "${JOBS:-4}" --junitxml="$found/tests.xml" || tests=$?
 if [[ ! -s $found/tests.xml ]]; then
     echo "gpu_check: pytest ended with $tests and told nothing; docs/gpu.md is unchanged" >&2
     exit 1

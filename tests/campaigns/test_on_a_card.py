@@ -19,7 +19,8 @@ DTYPES = (torch.float32, torch.int64)
 
 pytestmark = [
     pytest.mark.gpu,
-    pytest.mark.filterwarnings("ignore:The 'generic' unit:DeprecationWarning"),  # of numba, which torch's database has
+    # Of numba, and of torch for functions that its database has.
+    pytest.mark.filterwarnings("ignore:The 'generic' unit:DeprecationWarning", "ignore:.*(torch.qr|Sparse CSR)"),
 ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from contextlib import nullcontext
 
 import pytest
@@ -10,6 +11,9 @@ import torch
 import tracepack
 from tests.models import MyCell
 from tracepack.ops.graph.device import CPU, Device, place
+from tracepack.ops.graph.graph import Graph, Node, Operator
+from tracepack.ops.runtime.placement import place_all
+from tracepack.ops.runtime.plan import Plan
 
 GPU0, GPU1 = Device("cuda", 0), Device("cuda", 1)
 
@@ -147,6 +151,79 @@ def test_copies_between_devices_are_in_the_plan():
     result = plan.fast(x)
     assert result.device.type == "meta"
     assert plan.source.count(".to(") == 2  # the result of `first`, and x, each once
+
+
+def on_accelerator(graph: Graph, device: str, *inputs: int) -> Graph:
+    """A graph as a machine with a card records it."""
+    mark = Node(Operator("py.on_accelerator"), (device, *inputs))
+    return Graph(graph.inputs, (mark, *graph.nodes), graph.output)
+
+
+def test_torch_code_of_a_card_is_placed_as_an_op_is() -> None:
+    graph = on_accelerator(tracepack.trace(lambda x: x * 2, torch.ones(2)).graph, "cuda:1", 0)
+    assert place_all(graph, GPU0, ONE) == place_all(graph, None, TWO) == {id(graph): GPU0}
+    assert place_all(graph, None, NONE, gpu_ops="cpu") == {id(graph): CPU}
+    with pytest.raises(tracepack.PlacementError) as caught:
+        place_all(graph, CPU, TWO)
+    assert str(caught.value).startswith("the function's own torch code: it was scripted for cuda:1 and cannot run on")
+
+
+def test_torch_code_of_a_card_moves_nothing_by_itself() -> None:
+    """Inputs, and what is made from them, lie where they did in Python; checked on torch's meta device."""
+
+    def process(x, lengths):
+        return x.mean(-1) * 2, lengths * 2 + torch.zeros(1, device="cpu"), torch.zeros(2, device=x.device) + x.sum()
+
+    mod = tracepack.trace(process, torch.rand(3, 4), torch.rand(3))
+    plan = Plan(on_accelerator(mod.graph, "cuda:0", 0), home=Device("meta"))
+    assert plan.homes == [Device("meta"), CPU]
+    assert ".to(" not in plan.source
+    made = plan.fast(torch.rand(3, 4, device="meta"), torch.ones(3))
+    assert [each.device.type for each in made] == ["meta", "cpu", "meta"]
+
+
+@pytest.mark.gpu
+def test_torch_code_on_a_card_for_real() -> None:
+    weight = torch.rand(4)
+
+    def process(x, lengths):
+        table = torch.zeros(x.shape[0], device=x.device) + torch.arange(x.shape[0], device="cuda")
+        return {"card": x.mean(-1) + table, "cpu": (x.cpu() * weight).sum(-1), "lengths": lengths * 2 + torch.ones(1)}
+
+    x, lengths = torch.rand(3, 4, device="cuda"), torch.tensor([1, 2, 3])
+    file = io.BytesIO()
+    tracepack.trace(process, x, lengths).save(file)
+    for loaded in (tracepack.load(file.getvalue()), tracepack.load(file.getvalue(), device=0)):
+        for rows in (1, 5):
+            x, lengths = torch.rand(rows, 4, device="cuda"), torch.arange(rows)
+            torch.testing.assert_close(loaded(x, lengths), process(x, lengths))
+    on_cpu = tracepack.load(file.getvalue(), gpu_ops="cpu")(x, lengths)
+    assert {each.device.type for each in on_cpu.values()} == {"cpu"}
+    with pytest.raises(tracepack.PlacementError, match="the function's own torch code"):
+        tracepack.load(file.getvalue(), device="cpu")
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("device", [None, 0])
+def test_a_model_that_lies_on_a_card(device) -> None:
+    model, x = MyCell().cuda(), torch.rand(3, 4, device="cuda")
+    op = tracepack.script(model, device=device)
+    mod = tracepack.trace(lambda x: op(x, x)[0].argmax(-1).tolist(), x)
+    with torch.no_grad():
+        assert mod(x) == mod(x.cpu()) == model(x, x)[0].argmax(-1).tolist()
+
+
+@pytest.mark.gpu
+def test_data_that_a_trace_tries_does_not_end_the_context() -> None:
+    """An index out of range fails an assertion of a kernel, after which the process cannot use the card."""
+    table = torch.rand(10, 4, device="cuda")
+    embedding = torch.nn.Embedding(10, 4).cuda()
+    op = tracepack.script(embedding, device=0)
+    ids = torch.tensor([1, 9], device="cuda")
+    mod = tracepack.trace(lambda ids: table[ids] + op(ids) + table.index_select(0, ids), ids)
+    torch.cuda.synchronize()
+    with torch.no_grad():
+        torch.testing.assert_close(mod(ids), 2 * table[ids] + embedding(ids))
 
 
 @pytest.mark.gpu

@@ -19,7 +19,7 @@ _ASSERTING = frozenset(
     index_fill index_fill_ index_reduce index_reduce_ gather scatter scatter_ scatter_add scatter_add_ scatter_reduce
     scatter_reduce_ take put put_ masked_scatter masked_scatter_ max_unpool2d max_unpool3d repeat_interleave
     nll_loss_forward nll_loss2d_forward multi_margin_loss multilabel_margin_loss_forward binary_cross_entropy
-    multinomial bernoulli bernoulli_ poisson normal _assert_async segment_reduce""".split()
+    lu_unpack linalg_lu_solve multinomial bernoulli bernoulli_ poisson normal _assert_async segment_reduce""".split()
 )
 
 

@@ -164,8 +164,8 @@ class GpuCode:
         if self._kind != "cuda":
             return nullcontext()
         if self._index not in (entered := _thread.__dict__.setdefault("entered", set())):
-            # SlangPy's launches need CUDA's context, which torch enters with the first kernel of a thread of its own.
-            torch.zeros(1, device=f"cuda:{self._index}")
+            # SlangPy's launches need CUDA's context, which a thread enters with its first call of CUDA's runtime.
+            torch.cuda.synchronize(self._index)
             entered.add(self._index)
         return torch.cuda.device(self._index)
 

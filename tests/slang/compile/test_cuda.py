@@ -7,6 +7,7 @@ The tests marked `gpu` are the real thing.
 from __future__ import annotations
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -100,6 +101,7 @@ def stand_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Card:
     monkeypatch.setattr(gpu, "session_for", lambda kind, index, source: found)
     monkeypatch.setattr(gpu, "import_slangpy", lambda: SimpleNamespace(NativeHandle=handle))
     monkeypatch.setattr(torch.cuda, "device", lambda device: nullcontext())
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda device: None)
     monkeypatch.setattr(torch.cuda, "current_stream", lambda device: SimpleNamespace(cuda_stream=("of", device)))
     return found
 
@@ -184,6 +186,16 @@ def test_forward_and_backward_on_a_card() -> None:
     found, expected = module.polynomial(a, 8, -1, x), a * x * x + 8 * x - 1
     torch.testing.assert_close(found, expected)
     torch.testing.assert_close(*(torch.autograd.grad(each.square().sum(), (a, x)) for each in (found, expected)))
+
+
+@cuda
+@pytest.mark.gpu
+def test_a_thread_whose_first_kernel_is_ours() -> None:
+    """Torch has entered no context of CUDA in it; so it is with the thread of gradients."""
+    module, x = slang.load(POLYNOMIAL), torch.randn(1000, device="cuda")
+    with ThreadPoolExecutor(1) as pool:
+        found = pool.submit(module.polynomial, 2, 8, -1, x).result()
+    torch.testing.assert_close(found, 2 * x * x + 8 * x - 1)
 
 
 @cuda
