@@ -172,7 +172,7 @@ def test_torch_code_of_a_card_moves_nothing_by_itself() -> None:
     """Inputs, and what is made from them, lie where they did in Python; checked on torch's meta device."""
 
     def process(x, lengths):
-        return x.mean(-1) * 2, lengths * 2 + torch.zeros(1, device="cpu"), torch.zeros(2, device=x.device) + x.sum()
+        return x.mean(-1) * 2, lengths * 2 + torch.zeros(1, device="cpu"), x.sum() + 1
 
     mod = tracepack.trace(process, torch.rand(3, 4), torch.rand(3))
     plan = Plan(on_accelerator(mod.graph, "cuda:0", 0), home=Device("meta"))
