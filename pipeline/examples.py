@@ -27,6 +27,7 @@ from .recording.recorder import Recorder
 from .running.binding import as_tensor, fixed
 from .running.rebuild import rebuild
 from .signature.arguments import Given, is_plain
+from .unlike_items import leveled, unlike_lists
 
 MOST_LEVELS = 200  # of containers in one argument
 
@@ -58,8 +59,8 @@ def describe(given: Sequence[Given], free: bool = False) -> tuple[Examples, list
             return pinned(value, where)
         if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
             return slot(value, where)
-        if free and type(value) is list and list_type(value) is not None:
-            return slot(value, where)
+        if free and type(value) is list and list_type(level := leveled(value)) is not None:
+            return slot(level, where)
         if is_record(value):
             return to_record(
                 value, tuple(tree(v, f"{where}.{k}") for k, v in zip(type(value)._fields, value, strict=True))
@@ -130,6 +131,7 @@ def describe(given: Sequence[Given], free: bool = False) -> tuple[Examples, list
         collected,
         objects=objects,
         raw=frozenset(raw),
+        unlike=tuple(line for a in given if a.given for line in unlike_lists(a.value, a.name)),
     )
     return made, names
 
@@ -201,6 +203,7 @@ class Examples:
         dicts: what is done with the dicts of arguments; by default they are as in the originals.
         objects: the members of Enums, slices and the like that a signature holds by name.
         raw: the positions of the leaves that the function gets as bytes: here they are tensors of uint8.
+        unlike: what to say of lists that keep their lengths because their items are not alike.
     """
 
     items: tuple[Parameter, ...]
@@ -214,6 +217,7 @@ class Examples:
     dicts: Callable[[Any], Any] | None = None
     objects: Mapping[Literal, Any] = field(default_factory=dict)
     raw: frozenset[int] = frozenset()
+    unlike: tuple[str, ...] = ()
 
     def alike(self, leaves: Sequence[Any]) -> list[Any]:
         """Copies of leaves that are parameters, have gradients or attributes where the examples do."""

@@ -124,14 +124,14 @@ def _with_free_lists(
     leaves = zip(names, examined.leaves, strict=True)
     lists = {name: len(leaf) for name, leaf in leaves if isinstance(leaf, list) and not isinstance(leaf[0], str)}
     if not lists:
-        return None, []
+        return None, [*examined.unlike]
     try:
         found = _recorded(process, examined, names, Objects(process), earlier)
     except Exception as error:  # the recording of lists of fixed lengths says what is wrong
         earlier.of_lists = error
-        return None, [] if unpacks(error) else lengths(lists, error)
+        return None, [*examined.unlike, *([] if unpacks(error) else lengths(lists, error))]
     fixed = fixed_lengths(found)
-    return (None, fixed) if fixed else (found, [])
+    return (None, [*examined.unlike, *fixed]) if fixed else (found, [*examined.unlike])
 
 
 def _recorded(
