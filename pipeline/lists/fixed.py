@@ -14,7 +14,7 @@ from ...ops.graph.types import SCALARS, STR, ScalarType, TensorType
 from ...ops.runtime.safety.patterns import is_linear, kind_of, pattern_among
 from ...ops.runtime.user_code import user_stacklevel
 from ..proxies.branches import BRANCH
-from ..recording.guards import MATCH, ONE_BY_ONE
+from ..recording.guards import HELD, MATCH, ONE_BY_ONE
 from ..rules.advice.instead import ANY_LENGTH, BOTH_WAYS, both_ways, instead, of_any_length, with_match
 from ..rules.gradients import ASKS_GRAD_MODE
 from ..rules.metadata import ROWS
@@ -177,6 +177,9 @@ def _fixed(node: Node, guard: Guard, what: str) -> Iterator[str]:
     why, found = guard.reason.removeprefix(_ONLY), guard.expected
     if why in _LENGTHS:
         yield (f"{node.line}: the length is fixed to {found}. {of_any_length(node.line)}")
+    elif why == HELD:
+        with_default = "table.get(key, default), with a default of the kind that the entries have, takes any key"
+        yield f"{node.line}: whether the table has the key is fixed to {found}. {with_default}"
     elif why == ROWS:
         yield f"{node.line}: the number of rows is fixed to {found}. {_ANY_ROWS}"
     elif why == guard.reason or (why == BRANCH and (type(found) is not bool or what != "an argument")):

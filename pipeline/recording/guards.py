@@ -79,6 +79,8 @@ _MOST_BACK = 200
 """How many nodes back a condition looks for what it is about."""
 
 
+HELD = "the function goes on by whether the table has the key"
+"""Why it is guarded whether a table has a key, where `get` gives an entry that is no number and no text, or None."""
 MATCH = "the function asks whether there is a match"
 """Why it is guarded whether a pattern is found, where the function goes on without a match, too."""
 

@@ -9,6 +9,8 @@ import numpy as np
 
 from ...lists.plain_tables import columns, plain_table
 from ...proxies.base import is_traced
+from ...proxies.make import sample_of
+from ...recording.guards import HELD
 from ...recording.recorder import Recorder
 from .enums import TracedMember
 from .plain_objects import ObjectForm, form_of
@@ -56,7 +58,7 @@ class AskedTable:
 
     def get(self, key: Any, default: Any = None) -> Any:
         """As for dict."""
-        if default is None:
+        if default is None and not self._has_plain_entries():
             return self[key] if self._has(key) else None
         if (form := self._form(default)) is not None:
             return form(AskedTable(self.recorder, self._tuples(form)).get(key, tuple(form.plain(default))))
@@ -67,6 +69,10 @@ class AskedTable:
             )
         return self.recorder.scalar("lookup", self._table(self.plain), key, default)
 
+    def _has_plain_entries(self) -> bool:
+        """Whether the entries are numbers or texts of one type, so that one of them or None can be followed."""
+        return type(self.plain) is dict and sample_of([*self.plain.values(), None]) is not None
+
     def _has(self, key: Any) -> bool:
         """Whether the table has the key, guarded: what `get` then gives, None or an entry, is of two types."""
         if key.varies or self.recorder.rounds.open:
@@ -75,7 +81,7 @@ class AskedTable:
                 "Give a default of the kind that the entries have: table.get(key, default).",
             )
         held = self.recorder.scalar("contains", list(self.plain), key)
-        return bool(self.recorder.pin(held, "the function goes on by whether the table has the key"))
+        return bool(self.recorder.pin(held, HELD))
 
     def index(self, item: Any) -> Any:
         """As for list."""
