@@ -24,6 +24,7 @@ from ..ops.runtime.interrupts.unheard import Unheard
 from ..ops.runtime.primitives.control_flow import LimitedRounds
 from ..ops.tracing_hook import models_run, plainly
 from .examples import Examples
+from .patches.builtins import as_written
 from .patches.library.moments import Elsewhere, other_answer
 from .patches.print import muted
 from .pipeline import Pipeline
@@ -324,7 +325,7 @@ class Replay:
     def _plain(self, leaves: Sequence[Any]) -> Any:
         args, kwargs = self.examples.call(leaves)
         before = outline([args, kwargs])
-        with torch.no_grad(), Exactly():
+        with torch.no_grad(), Exactly(), as_written():
             result = self.process(*args, **kwargs)
         self.changed = self.changed or outline([args, kwargs]) != before
         return result

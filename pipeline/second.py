@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from ..ops.graph.errors import GraphError, RecordError
 from ..ops.graph.graph import Graph
+from ..ops.runtime.primitives.control_flow import LimitedRounds
 from .examples import Examples
 from .recheck.diff import difference
 from .recheck.mismatch import DIFFERS, NO_INPUT
@@ -16,6 +17,9 @@ from .recheck.reach.later import Moves
 from .recheck.vary import shifted, varied
 from .recording.random import settle
 from .recording.recorder import Recorder
+
+MOST_ROUNDS = 200
+"""Of a loop on other data, on which it may never end."""
 
 
 @dataclass
@@ -40,7 +44,8 @@ def second_recording(record: Callable[..., Recording], examples: Examples, first
     def again(other: Sequence[Any]) -> Recording | None:
         first.recorder.generators.restore(ends=True)
         try:
-            second = record(replace(examples, leaves=other))
+            with LimitedRounds(MOST_ROUNDS):
+                second = record(replace(examples, leaves=other))
         except GraphError:  # the function kept a value of the other recording
             raise
         except Exception:
