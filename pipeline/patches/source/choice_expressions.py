@@ -9,6 +9,10 @@ from typing import Any, TypeVar
 from .scoping import names_read, names_set, parameters, within
 
 Part = TypeVar("Part", bound=ast.AST)
+CHANGING = frozenset(
+    """append extend insert remove pop clear sort reverse update setdefault popitem add discard add_ mul_""".split()
+)
+"""Methods that change what they belong to."""
 OWN_SIDE = "<side>"
 """How the name of what stands for a side begins, or for a round: a lambda has it as a parameter."""
 
@@ -68,6 +72,15 @@ class ChoiceExpressions(ast.NodeTransformer):
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         """Comparisons in a row."""
         return self._in_a_row(node) if self._is_row(node) else self.generic_visit(node)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        """A method that may change the one that is chosen, which a copy is not."""
+        chosen = isinstance(node.value, ast.IfExp | ast.BoolOp) and (node.attr in CHANGING or node.attr.endswith("_"))
+        return node if chosen or not isinstance(node.ctx, ast.Load) else self.generic_visit(node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        """An entry, which may be set."""
+        return self.generic_visit(node) if isinstance(node.ctx, ast.Load) else node
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
         """A function of the user's, which has variables of its own."""

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, TypeVar
 
-from .changed_containers import changed_names, rebound
+from .changed_containers import altered_names, changed_names, own_containers, rebound
 from .choice_expressions import OWN_SIDE, ChoiceExpressions, bound_arguments, called, has_walrus, stands_on
 from .forms_of_choices import as_branches, copied, demanded, leaves_loop
 from .scoping import captured_names, certainly_set, leaves, names_set, parameters, read_first, within
@@ -34,14 +34,16 @@ class FunctionBody:
         lines: the numbers of the lines whose choices are written anew.
         given: the names of the parameters.
         body: the statements.
-        captured: variables that functions inside read.
+        outer: the function of which it is a side.
     """
 
     def __init__(
-        self, lines: Collection[int], given: Iterable[str], body: Sequence[ast.stmt], captured: Iterable[str] = ()
+        self, lines: Collection[int], given: Iterable[str], body: Sequence[ast.stmt], outer: FunctionBody | None = None
     ) -> None:
         self.lines, self.given = lines, {*given}
-        self.captured = {*captured} | captured_names(body)
+        self.captured: set[str] = captured_names(body) | (outer.captured if outer else set())
+        self.own: set[str] = outer.own if outer else own_containers(body) - self.given
+        self.altered: set[str] = outer.altered if outer else altered_names(body) - self.own
         self.shared = _shared(body)
         self.local = (self.given | names_set(body)) - self.shared
         self.count = 0
@@ -98,6 +100,8 @@ class FunctionBody:
             return line
         if isinstance(line, (ast.ClassDef, ast.AsyncFunctionDef, *TRIES)):
             return line
+        if isinstance(line, ast.Assign) and names_set(line.targets) & self.altered:  # one of two lists may be changed
+            return line
         choices = ChoiceExpressions(self.lines, known & self.local)
         own = known | names_set([line.target] if isinstance(line, ast.For) else getattr(line, "items", []))
         for name, value in ast.iter_fields(line):
@@ -136,8 +140,8 @@ class FunctionBody:
     def _assigned(self, line: ast.If, known: set[str], later: set[str]) -> Lines | None:
         """A branch that sets variables."""
         bodies = [line.body, line.orelse]
-        names = sorted((names_set(bodies[0] + bodies[1]) | changed_names(bodies[0] + bodies[1], self.local)) & later)
-        if not names or any(not {*names} <= known | certainly_set(body) for body in bodies):
+        names = sorted((names_set(bodies[0] + bodies[1]) | changed_names(bodies[0] + bodies[1], self.own)) & later)
+        if not names or self.altered & {*names} or any(not {*names} <= known | certainly_set(body) for body in bodies):
             return None
         sides = [self._side([*body, _given_back(names, line)], known, line) for body in bodies]
         return [*sides, _set_to(names, self._call(line, known, sides), line)]
@@ -154,8 +158,14 @@ class FunctionBody:
     def _loop(self, line: ast.While, known: set[str], later: set[str]) -> Lines | None:
         body = line.body
         again = read_first([ast.copy_location(ast.Expr(line.test), line), *body])
-        names = sorted((names_set(body) | changed_names(body, self.local)) & (again | later))
-        stays = has_walrus(line.test) or leaves_loop(body) or not names or not known.issuperset(names)
+        names = sorted((names_set(body) | changed_names(body, self.own)) & (again | later))
+        stays = (
+            has_walrus(line.test)
+            or leaves_loop(body)
+            or not names
+            or self.altered & {*names}
+            or not known.issuperset(names)
+        )
         if stays:
             return None
         asked = ast.copy_location(ast.Return(line.test), line.test)
@@ -173,7 +183,7 @@ class FunctionBody:
         Raises:
             NotRewritten: it does more than set variables, or may read one that is not set.
         """
-        body = demanded(rebound(copied(body), self.local))
+        body = demanded(rebound(copied(body), self.local, self.own))
         written = names_set(body)
         if _has_effects(body, written) or written & (self.captured | self.shared) or self.count > MOST_SIDES:
             raise NotRewritten
@@ -182,7 +192,7 @@ class FunctionBody:
             raise NotRewritten
         self.count += 1
         given = (asked & known) | {*first}
-        inner = FunctionBody(self.lines, given, body, self.captured)
+        inner = FunctionBody(self.lines, given, body, self)
         inner.count = self.count
         made = ast.parse("def side(): pass").body[0]
         assert isinstance(made, ast.FunctionDef)

@@ -10,6 +10,7 @@ from ....ops.graph.graph import Guard, Node
 from ....ops.runtime.user_code import user_line
 from ...proxies.lists import TracedList
 from ...proxies.scalars import TracedNumber
+from ...proxies.trees import concrete
 from ...recording.branch import Branch
 from ...recording.control_flow import cond, while_loop
 from ...rules.number_or_tensor import number_of
@@ -81,6 +82,17 @@ def repeat(test: Callable[..., Any], body: Callable[..., Any], *carried: Any) ->
     return carried
 
 
+def unshared(found: Any) -> Any:
+    """A number or a text to which a side adds: it is no list and no tensor, which changes under all of its names.
+
+    Raises:
+        RecordError: it is another thing.
+    """
+    if type(concrete(found)) not in (int, float, complex, bool, str, tuple):
+        raise RecordError("a choice changes a list or a tensor in place")
+    return found
+
+
 def with_item(items: Any, item: Any) -> Any:
     """Stands for `items.append(item)`: the list with one more item.
 
@@ -108,7 +120,19 @@ def with_entry(items: Any, key: Any, item: Any) -> Any:
 
 CHOOSERS: dict[str, Any] = {
     f"<{function.__name__}>": function
-    for function in (choose, both, either, and_value, or_value, negated, demand, repeat, with_item, with_entry)
+    for function in (
+        choose,
+        both,
+        either,
+        and_value,
+        or_value,
+        negated,
+        demand,
+        repeat,
+        unshared,
+        with_item,
+        with_entry,
+    )
 }
 """Their names in the code of functions, which no variable of a user's can have."""
 

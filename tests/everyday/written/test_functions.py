@@ -146,6 +146,65 @@ def test_a_list_with_two_names_is_one_list() -> None:
         mod(0.2)
 
 
+def shared_by_two(s, xs):
+    found = ["a"]
+    other = found
+    if s > 0.5:
+        found.append("b")
+    return found, other
+
+
+def shared_with_the_caller(s, xs):
+    items = xs
+    if s > 0.5:
+        items = sorted(items)
+    items.append("z")
+    return items, xs
+
+
+def shared_by_a_choice(s, xs):
+    one, two = ["a"], ["b"]
+    chosen = one if s > 0.5 else two
+    chosen.append("c")
+    return one, two
+
+
+def shared_by_a_sum(s, xs):
+    found = ["a"]
+    kept = {"found": found}
+    if s > 0.5:
+        found += ["b"]
+    return kept["found"]
+
+
+def kept_in_a_list(s, xs):
+    row, rows = ["a"], []
+    rows.append(row)
+    if s > 0.5:
+        row.append("b")
+    return rows
+
+
+@pytest.mark.parametrize(
+    "process", [shared_by_two, shared_with_the_caller, shared_by_a_choice, shared_by_a_sum, kept_in_a_list]
+)
+@pytest.mark.parametrize("score", [0.7, 0.2])
+def test_a_list_that_has_another_name_is_never_another_list(process, score) -> None:
+    """Whichever way the example takes, the file answers as the function, or refuses."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            mod = loaded(process, score, ["q", "r"])
+        except tracepack.RecordError:
+            return
+    for other in (0.9, 0.1, 0.501, 0.499):
+        try:
+            found = mod(other, ["q", "r"])
+        except tracepack.TracepackError:
+            continue
+        assert found == process(other, ["q", "r"])
+
+
 def test_a_tensor_of_the_caller_is_not_written_to() -> None:
     def process(x, s):
         if s > 0.5:
