@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from ..ops.graph.errors import RecordError
 from ..ops.graph.graph import Guard
 from ..ops.graph.traverse import walk
+from ..ops.runtime.primitives.control_flow import LimitedRounds
 from ..ops.runtime.user_code import first_line
 from .examples import Examples
 from .lists.fixed import OF_ONE_TYPE
@@ -35,14 +36,15 @@ class GivenUp(list[Any]):
         refused: what the deep recording was refused for, where the plain one takes its place.
         of_lists: what the recording of lists of any length failed with.
         mixed: the lines of choices between an int and a float.
+        notes: what is to be said of the pipeline that is found.
     """
 
     refused: RecordError | None = None
     of_lists: Exception | None = None
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.mixed = set[str]()
+    def __init__(self, before: Iterable[Any] = ()) -> None:
+        super().__init__(before)
+        self.mixed, self.notes = set[str](), list[str]()
 
     @contextmanager
     def with_first_cause(self) -> Iterator[None]:
@@ -68,6 +70,7 @@ def _follows(error: RecordError) -> bool:
 
 
 MOST_TRIALS = 6
+MOST_ROUNDS = 1000
 MOST_MORE = 16
 """Further recordings in which loops over constants become loops of the graph, and choices go both ways.
 
@@ -180,6 +183,7 @@ def _answer(pipeline: Callable[..., Any], examples: Examples, leaves: Sequence[A
     """What a pipeline answers, in a list; an empty one where it does not take the data."""
     try:
         args, kwargs = examples.call(clones(leaves))
-        return [pipeline(*args, **kwargs)]
+        with LimitedRounds(MOST_ROUNDS):  # on some data a loop never ends
+            return [pipeline(*args, **kwargs)]
     except Exception:
         return []

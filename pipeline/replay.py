@@ -25,6 +25,7 @@ from ..ops.runtime.primitives.control_flow import LimitedRounds
 from ..ops.runtime.safety.card_indices import tried_on_cpu
 from ..ops.tracing_hook import models_run, plainly
 from .examples import Examples
+from .patches.builtins import as_written
 from .patches.library.moments import Elsewhere, other_answer
 from .patches.print import muted
 from .pipeline import Pipeline
@@ -325,7 +326,7 @@ class Replay:
     def _plain(self, leaves: Sequence[Any]) -> Any:
         args, kwargs = self.examples.call(leaves)
         before = outline([args, kwargs])
-        with torch.no_grad(), Exactly(), tried_on_cpu():
+        with torch.no_grad(), Exactly(), as_written(), tried_on_cpu():
             result = self.process(*args, **kwargs)
         self.changed = self.changed or outline([args, kwargs]) != before
         return result

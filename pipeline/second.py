@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from ..ops.graph.errors import GraphError, RecordError
 from ..ops.graph.graph import Graph
+from ..ops.runtime.primitives.control_flow import LimitedRounds
 from ..ops.runtime.safety.card_indices import tried_on_cpu
 from .examples import Examples
 from .recheck.diff import difference
@@ -17,6 +18,9 @@ from .recheck.reach.later import Moves
 from .recheck.vary import shifted, varied
 from .recording.random import settle
 from .recording.recorder import Recorder
+
+MOST_ROUNDS = 200
+"""Of a loop on other data, on which it may never end."""
 
 
 @dataclass
@@ -41,7 +45,7 @@ def second_recording(record: Callable[..., Recording], examples: Examples, first
     def again(other: Sequence[Any]) -> Recording | None:
         first.recorder.generators.restore(ends=True)
         try:
-            with tried_on_cpu():
+            with LimitedRounds(MOST_ROUNDS), tried_on_cpu():
                 second = record(replace(examples, leaves=other))
         except GraphError:  # the function kept a value of the other recording
             raise

@@ -7,7 +7,6 @@ it takes one. A difference between the two that no guard explains would be froze
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -25,12 +24,12 @@ from ..ops.lowering.patches.modules import idle_moves
 from ..ops.runtime.interrupts.changes import Lock
 from ..ops.runtime.interrupts.verbs import undisturbed
 from ..ops.runtime.placement import runs_on
-from ..ops.runtime.user_code import attribute, first_line, unpacks, user_stacklevel, writing_line
+from ..ops.runtime.user_code import attribute, first_line, unpacks, writing_line
 from ..ops.tracing_hook import current, recording
 from .attempts import GivenUp, agreeing, guards_of, with_filled_caches
 from .blame import advice_on, blamed, refuse_swallowed, with_own_line
 from .examples import Examples, describe
-from .lists.fixed import fixed_lengths, lengths, telling
+from .lists.fixed import fixed_lengths, lengths
 from .lists.ways import EMPTY
 from .patches.builtins import LentCode, recordable
 from .patches.library.enums import members
@@ -46,7 +45,7 @@ from .proxies.lists import CHANGED
 from .proxies.sets import UNORDERED
 from .recheck.diff import Difference, difference
 from .recheck.key_order import with_marks
-from .recheck.mismatch import NO_INPUT, Mismatch
+from .recheck.mismatch import CHANGES_GIVEN, NO_INPUT, Mismatch
 from .recheck.op_state import refuse_gaps, refuse_reads
 from .recheck.prune import prune
 from .recheck.reach.asked_settings import asked_unseen
@@ -57,6 +56,7 @@ from .recording.effects import Watch
 from .recording.recorder import Recorder
 from .recording.rollback import Undo
 from .replay import Replay
+from .rewriting import Attempted, with_choices_anew
 from .rules.loadable import refuse_unloadable
 from .rules.settings import default_dtype, with_settings
 from .running.handed import Looking
@@ -64,10 +64,6 @@ from .second import Recording, refuse_motion, second_recording
 from .signature.arguments import Given, arguments
 from .signature.needed_sizes import known_facts
 from .signature.proven_sizes import prove_sizes
-
-_CHANGED = (
-    "the function changes a list or a dict that it was given; the pipeline leaves those of its caller as they are"
-)
 
 _one_at_a_time = Lock(seconds=60)
 """Two traces would each take what the other does to shared objects for their function's state; one may wait for it."""
@@ -108,11 +104,15 @@ def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline
     given = arguments(process, examples, named)
     with Looking("the examples"):
         examined, names = describe(given)
-    earlier = GivenUp()
-    with _one_at_a_time(), earlier.with_first_cause():
-        free, lines = _with_free_lists(process, given, earlier)
-        found = free or _recorded(process, examined, names, Objects(process), earlier)
-        made = telling(found, lines, earlier.refused, earlier.mixed)
+
+    def attempt(before: list[Any]) -> Attempted:
+        earlier = GivenUp(before)
+        with earlier.with_first_cause():
+            free, lines = _with_free_lists(process, given, earlier)
+            return Attempted(free or _recorded(process, examined, names, Objects(process), earlier), lines, earlier)
+
+    with _one_at_a_time():
+        made = with_choices_anew(process, attempt).told()
     return made.engaged_as_named({each.name: each.value for each in given if each.given})
 
 
@@ -144,7 +144,7 @@ def _recorded(
     found: Pipeline | None = None
     problem: TracepackError | None = None
     with LentCode(objects.functions):
-        plainly = _Tracing(process, examples, names, objects)
+        plainly = _Tracing(process, examples, names, objects, earlier.notes)
         try:
             found = plainly.pipeline()
         except (RecordError, GuardError) as error:
@@ -154,7 +154,7 @@ def _recorded(
             return agreeing(found, earlier, plainly, problem)
     with LentCode(objects.functions, deeply=True):
         try:
-            make = partial(_Tracing, process, examples, names, objects, deeply=True)
+            make = partial(_Tracing, process, examples, names, objects, earlier.notes, deeply=True)
             deeply, made = with_filled_caches(make, _Tracing.pipeline, earlier)
             if found is not None and plainly.fixed == BRANCH and guards_of(made) >= guards_of(found):
                 return agreeing(found, earlier, plainly, problem)
@@ -162,7 +162,7 @@ def _recorded(
         except Exception as error:
             if found is not None:
                 if any(why in str(error) for why in (EMPTY, UNORDERED, CHANGED, RUN_KEYS)):  # no mere length
-                    warnings.warn(str(error), stacklevel=user_stacklevel())
+                    earlier.notes.append(str(error))
                 elif isinstance(error, RecordError):
                     earlier.refused = error
                 return found
@@ -187,15 +187,16 @@ class _Tracing:
         examples: the arguments that it is recorded with.
         names: the names of the flat inputs.
         objects: the Python objects that the function can reach, as they were before.
+        notes: gets what is to be said of the pipeline.
         deeply: whether operations of Python are recorded: subscripts, f-strings, comprehensions.
     """
 
     def __init__(
         self, process: Callable[..., Any], examples: Examples, names: Sequence[str], objects: Objects,
-        deeply: bool = False,
+        notes: list[str], deeply: bool = False,
     ) -> None:  # fmt: skip
         self.user, self.process = process, recordable(process, deeply)
-        self.examples, self.names, self.objects = examples, names, objects
+        self.examples, self.names, self.objects, self.notes = examples, names, objects, notes
         self.fixed = ""
         self.began: Recording | None = None
 
@@ -224,7 +225,7 @@ class _Tracing:
                     fix="Pass the difference as a flag or a number.",
                 )
             if replay.changed:
-                warnings.warn(_CHANGED, stacklevel=user_stacklevel())
+                self.notes.append(CHANGES_GIVEN)
             refuse_gaps(found.program, self.on_example)
             forget_sizes(graph, parameters, replay.shapes)
             prove_sizes(graph, parameters, self.examples.leaves)

@@ -11,7 +11,8 @@ import builtins
 import math
 import sys
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
@@ -41,6 +42,8 @@ from .python.callees import register
 from .python.dunders import OPERATORS, looks_up_operators, operator_of, refuse_kept_operators
 from .python.instructions import instrumented
 from .redirect import own, redirected, stand_in
+from .source.choosers import CHOOSERS
+from .source.written_anew import code_to_record
 
 
 def _conversion(kind: type) -> Callable[..., Any]:
@@ -265,9 +268,22 @@ class LentCode(Change):
                     del _loans[id(function)]
 
 
+@contextmanager
+def as_written() -> Iterator[None]:
+    """While it is entered, helpers of a recorded function that were written anew have the code of their source."""
+    changed = [loan for loan in [*_loans.values()] if loan.users and code_to_record(loan.plain) is not loan.plain]
+    for loan in changed:
+        loan.function.__code__ = loan.plain
+    try:
+        yield
+    finally:
+        for loan in changed:
+            loan.function.__code__ = loan.changed
+
+
 def _known(function: FunctionType) -> Mapping[str, Any]:
     """What the global names in a function mean."""
-    return ChainMap(function.__globals__, builtins.__dict__)
+    return ChainMap(function.__globals__, builtins.__dict__, CHOOSERS)
 
 
 def _changed(function: FunctionType, deeply: bool) -> CodeType:
@@ -275,7 +291,7 @@ def _changed(function: FunctionType, deeply: bool) -> CodeType:
     plain = loan.plain if loan is not None and function.__code__ is loan.changed else function.__code__
     deeply = deeply or looks_up_operators(plain)
     special.register()  # scipy may have been imported since
-    code = redirected(with_identity(plain), _known(function), deeply)
+    code = redirected(with_identity(code_to_record(plain)), _known(function), deeply)
     return instrumented(code) if deeply else code
 
 

@@ -21,6 +21,10 @@ NO_INPUT = (
 )
 """What to do about a function that keeps state."""
 
+CHANGES_GIVEN = (
+    "the function changes a list or a dict that it was given; the pipeline leaves those of its caller as they are"
+)
+
 
 @dataclass(frozen=True)
 class Mismatch:

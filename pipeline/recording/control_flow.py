@@ -21,6 +21,7 @@ from ...ops.graph.traverse import leaves as leaves_of
 from ...ops.graph.types import ANY, SCALARS, Type
 from ...ops.runtime.placement import home_of
 from ...ops.runtime.plan import Plan
+from ...ops.runtime.primitives.control_flow import rounds
 from ...ops.runtime.torch_compiler import exports_here, takes_control_flow
 from ...ops.runtime.user_code import user_line
 from ...ops.tracing_hook import current, recording
@@ -170,9 +171,8 @@ class _Control:
         graphs = [branch.graph(outer) for branch in (first, second)]
         operands = (*filter(_is_decided_by_data, leaves), *outer.values())
         with torch._C.DisableTorchFunction():
-            taken = graphs[0] if self.truth(concrete(pred)) else graphs[1]
-            given = concrete(operands)
-            result = Plan(taken, home=home_of(given)).run(given)
+            taken = 0 if self.truth(concrete(pred)) else 1
+            result = (first, second)[taken].result(graphs[taken], concrete(operands), isinstance(self.recorder, Branch))
         arguments = self.recorder.arguments
         types = [a if a == b else ANY for a, b in zip(first.types(), second.types(), strict=True)]
         found = self.add((arguments(pred), *graphs, arguments(operands)), result, first.spec, types, samples)
@@ -201,8 +201,8 @@ class _Control:
         if not again.lifted.keys() <= outer.keys() or difference(body.graph(outer), again.graph(outer)):
             raise self.error("the body records other operators in its second round than in its first")
         with torch._C.DisableTorchFunction():
-            while self.truth(plans[0].run([*state, *extra])[0]):
-                state = plans[1].run([*state, *extra])
+            going, body_plan = (lambda *now: [self.truth(plans[0].run([*now])[0])], lambda *now: plans[1].run([*now]))
+            state = rounds(going, body_plan, state, extra)
         arguments = self.recorder.arguments
         return self.add((*graphs, arguments(tuple(leaves)), arguments(constant)), state, spec)
 

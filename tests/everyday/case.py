@@ -6,12 +6,16 @@ import collections
 import copy
 import dataclasses
 import io
+import linecache
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any
 
 import tracepack
 from tests.campaigns.check import difference
+from tracepack.ops.graph.graph import SourceLine
+from tracepack.pipeline.rules.advice.instead import both_ways
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,13 @@ def _as_archived(tree: Any) -> Any:
     if type(tree) in (list, tuple):
         return type(tree)(map(_as_archived, tree))
     return {key: _as_archived(item) for key, item in tree.items()} if type(tree) is dict else tree
+
+
+def shown(process: Callable[..., Any], place: int = 0) -> str:
+    """What is said of a branch on a line of a function: its form with `tracepack.cond`."""
+    code = process.__code__
+    line = linecache.getline(code.co_filename, code.co_firstlineno + place).strip()
+    return both_ways(SourceLine(PurePath(code.co_filename).name, code.co_firstlineno + place, code.co_name, line))
 
 
 def check(case: Case) -> None:

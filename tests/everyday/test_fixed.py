@@ -26,6 +26,8 @@ X = torch.ones(2)
 def counted(words):
     i = count = 0
     while i < len(words):
+        if i > 5:
+            break
         count += len(words[i])
         i += 1
     return count
@@ -57,19 +59,19 @@ def test_a_choice_by_a_text_is_recorded_and_another_branch_on_one_is_a_condition
     mod = loaded(lambda s: "yes" if s.startswith("a") else "no", "abc")
     assert (mod.signature, mod("axe"), mod("box")) == ("(s: str) -> str", "yes", "no")
     with pytest.warns(UserWarning, match="a condition on a text is fixed to True"):
-        mod = loaded(lambda s: [s[1]] if s.startswith("a") else [s], "abc")
-    assert mod.signature == "(s: str) -> [str] where str_startswith(s, 'a')"
-    assert mod("axe") == ["x"]
+        mod = loaded(lambda s: s[1] if s.startswith("a") else 0, "abc")
+    assert mod.signature == "(s: str) -> str where str_startswith(s, 'a')"
+    assert mod("axe") == "x"
     with pytest.raises(tracepack.GuardError, match="a branch was taken on it; got False; expected True"):
         mod("box")
 
 
 _COMPARED, _BRANCH, _INTEGER = "it was compared", "a branch was taken on it", "it was used as a plain integer"
 VALUES = {
-    "a text compared": (lambda x, m: x * 2 if m == "a" else x, [X, "a"], "a text", "'a'", _COMPARED, "m == 'a'"),
-    "a number compared": (lambda x, n: x * 2 if n == 2 else x, [X, 2], "an argument", 2, _COMPARED, "n == 2"),
-    "a number not equal": (lambda x, n: x if n != 2 else -x, [X, 2], "an argument", 2, _COMPARED, "not n != 2"),
-    "a flag": (lambda x, f: x * 2 if f else x, [X, True], "an argument", True, _BRANCH, "where f"),
+    "a text compared": (lambda x, m: x * 2 if m == "a" else x.sum(), [X, "a"], "a text", "'a'", _COMPARED, "m == 'a'"),
+    "a number compared": (lambda x, n: x * 2 if n == 2 else x.sum(), [X, 2], "an argument", 2, _COMPARED, "n == 2"),
+    "a number not equal": (lambda x, n: x if n != 2 else x.sum(), [X, 2], "an argument", 2, _COMPARED, "not n != 2"),
+    "a flag": (lambda x, f: x * 2 if f else x.sum(), [X, True], "an argument", True, _BRANCH, "where f"),
     "an index": (lambda x, n: [x, -x][n], [X, 1], "an argument", 1, _INTEGER, "n == 1"),
     "whether it is whole": (
         lambda x, v: v.is_integer(),
@@ -156,14 +158,14 @@ def test_a_pattern_that_needs_trust_is_said_at_once() -> None:
 
 
 REFUSED = {
-    "branch on a label": lambda x: x if LABELS[x.argmax()] == "cat" else -x,
+    "branch on a label": lambda x: x if LABELS[x.argmax()] == "cat" else x.sum(),
     "entries of two types": lambda x: [1, "two", 3.0, 4, 5][x.argmax().item()],
     "entries or None in a loop": lambda x: [{1: 2}.get(n) for n in x.long().tolist()],
     "texts asked by an array": lambda x: np.array(["a", "b", "c", "d", "e"])[x.argsort().numpy()],
     "a function in place of a text": lambda x: re.sub("[0-9]+", lambda m: m[0] * 2, f"{x.sum().item():.2f}"),
     "list of tensors": lambda x: [x, x + 1, x + 2, x, x][x.argmax().item()],
     "default of another kind": lambda x: {1: "a"}.get(x.argmax().item()),
-    "tensor of two": lambda x: x * 2 if x.sum().item() > 0 else -x,
+    "tensor of two": lambda x: x * 2 if x.sum().item() > 0 else x.sum(),
     "two types": lambda x: 1 if x.sum() > 0 else "none",
 }
 WORDS = {
@@ -313,7 +315,7 @@ def test_results_of_a_loop_that_nothing_collects_are_refused() -> None:
 def test_a_branch_on_a_part_of_a_text_is_in_the_signature() -> None:
     def process(text):
         name, _, value = text.partition(":")
-        return value.strip() or name[:3]
+        return value.strip() or len(name)
 
     with pytest.warns(UserWarning, match="a condition on a text is fixed to True, because a branch was taken on it"):
         mod = loaded(process, "a:b")

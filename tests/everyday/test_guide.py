@@ -50,6 +50,11 @@ INPUTS = {
         [[torch.randint(50, (1, 7)), 9], [torch.randint(50, (3, 1)), 1]],
     ),
     "Choices by data": ("verdict", [torch.rand(4)], [[torch.ones(7)], [torch.zeros(2)]]),
+    "Branches and loops by data": (
+        "parsed",
+        ["50%", torch.rand(4)],
+        [["", torch.rand(2)], ["-", torch.ones(7) * 99], ["x", torch.ones(3)]],
+    ),
     "Runs of tags": (
         "entities",
         [torch.tensor([1, 2, 0, 3]), list("abcd")],

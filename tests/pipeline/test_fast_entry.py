@@ -104,7 +104,7 @@ def test_a_pipeline_that_writes_moves_inputs_the_slow_way(monkeypatch):
 
 def scaled(texts: list[str], x: torch.Tensor, n: int, mode: str) -> tuple[torch.Tensor, str]:
     kept = [text.upper() for text in texts]
-    return (x * n if n < 5 else x), f"{kept[0]} {len(kept)} {mode}"
+    return (x * n if n < 5 else x.sum()), f"{kept[0]} {len(kept)} {mode}"
 
 
 def test_texts_and_numbers_have_a_known_signature() -> None:

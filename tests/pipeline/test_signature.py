@@ -29,7 +29,7 @@ def test_a_branch_on_a_size_is_guarded_with_the_users_line(reloaded):
     def process(x):
         if x.shape[0] > 2:
             return x + 1
-        return x - 1
+        return x.sum()
 
     mod = reloaded(tracepack.trace(process, torch.rand(3, 4)))
     same(mod(torch.ones(9, 4)), process(torch.ones(9, 4)))

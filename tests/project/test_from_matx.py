@@ -77,9 +77,9 @@ def test_the_page_s_program_runs_on_the_cpu(here: Path) -> None:
     assert all(map(torch.equal, names["r"], expected))
 
 
-def test_a_branch_is_guarded_and_not_frozen(here: Path) -> None:
-    with pytest.raises(tp.GuardError, match=r"in process: if a == 1: .* a branch was taken on it; got False"):
-        run(here, "import torch\nimport tracepack as tp\n" + BRANCH)
+def test_a_branch_is_recorded_and_not_frozen(here: Path) -> None:
+    names = run(here, "import torch\nimport tracepack as tp\n" + BRANCH)
+    assert names["found"].tolist() == [-1, -1]
 
 
 # -- the statements of matx's page -----------------------------------------------------------------------------------

@@ -122,9 +122,9 @@ def test_recorded_for_all_sizes_and_data(name) -> None:
 GUARDED = {
     "math by another name": lambda x: [m.sqrt(x.shape[0]) * x for m in (math,)],
     "len by another name": lambda x: x * own.len(x),
-    "branch on a size": lambda x: x + 1 if x.shape[0] == 3 else x - 1,
-    "comparison of shapes": lambda x: x + 1 if x.shape == (3, 2) else x - 1,
-    "size in a list": lambda x: x + 1 if x.shape[0] in (3, 4) else x - 1,
+    "branch on a size": lambda x: x + 1 if x.shape[0] == 3 else x.sum(),
+    "comparison of shapes": lambda x: x + 1 if x.shape == (3, 2) else x.sum(),
+    "size in a list": lambda x: x + 1 if x.shape[0] in (3, 4) else x.sum(),
     "list repeated": lambda x: [x] * x.shape[0],
     "numpy of a size": lambda x: x * np.float32(x.shape[0]),
 }
@@ -167,8 +167,8 @@ def test_what_fixes_a_size_is_named_and_shown(reloaded) -> None:
 
 # name -> a function, and what its signature says after `where`
 CONDITIONS = {
-    "a branch": (lambda x: x if x.shape[0] > 2 else -x, "N > 2"),
-    "the other side": (lambda x: x if x.shape[0] > 9 else -x, "not N > 9"),
+    "a branch": (lambda x: x if x.shape[0] > 2 else x.sum(), "N > 2"),
+    "the other side": (lambda x: x.sum() if x.shape[0] > 9 else -x, "not N > 9"),
     "arithmetic": (lambda x: [x] * (x.shape[0] // 2), "N // 2 == 1"),
     "two": (lambda x: {f"{x.numel()}": x} if x.shape[0] + 1 < 7 else x, "N + 1 < 7"),
     "rows of what was computed": (lambda x: [*(x @ x.mT)], "size(matmul, 0) == 3"),
@@ -207,7 +207,7 @@ def test_print_is_free_and_comes_back() -> None:
 
 
 def test_a_branch_on_whether_there_is_anything_holds_for_all_that_is_not_empty() -> None:
-    mod = tracepack.trace(lambda x: x.mean() if x.numel() else torch.zeros(()), X)
+    mod = tracepack.trace(lambda x: x.mean() if x.numel() else torch.zeros(1), X)
     for x in (OTHER, TALL, X[:1]):
         assert torch.equal(mod(x), x.mean())
     with pytest.raises(tracepack.GuardError, match="because a branch was taken on it"):

@@ -226,6 +226,12 @@ def made(source, path):
     return scope["process"]
 
 
+def left_as_it_is(source):
+    """The source with a name in it that knows the variables of its function, which is not written anew then."""
+    first, rest = source.split("\n", 1)
+    return f"{first}\n    dir\n{rest}"
+
+
 SAID = re.compile(r"(?:(?:taken on it|compared)\. |Write )(.+?)(?: keeps both ways|: it keeps both ways)")
 
 
@@ -246,7 +252,7 @@ def test_a_form_that_is_shown_keeps_both_ways_as_it_is_written(name, tmp_path) -
     body, example, others = FUNCTIONS[name]
     source = f"def process({', '.join(example)}):\n{textwrap.indent(textwrap.dedent(body), '    ')}\n"
     process = made(source, tmp_path / f"{abs(hash(body))}.py")
-    form = said(process, example)
+    form = said(made(left_as_it_is(source), tmp_path / f"{abs(hash(body))}_left.py"), example)
     assert form or name not in SHOWN
     written = ast.unparse(ast.fix_missing_locations(Written(form).visit(ast.parse(source)))) if form else source
     example = others[0] if name == "the example goes the other way" else example
@@ -266,6 +272,7 @@ def test_a_form_that_is_shown_keeps_both_ways_as_it_is_written(name, tmp_path) -
     ],
 )
 def test_of_a_branch_that_no_form_keeps_the_general_one_is_shown(body, tmp_path) -> None:
-    process = made(f"def process(text):\n{textwrap.indent(body, '    ')}\n", tmp_path / f"{abs(hash(body))}.py")
+    source = left_as_it_is(f"def process(text):\n{textwrap.indent(body, '    ')}\n")
+    process = made(source, tmp_path / f"{abs(hash(body))}.py")
     with pytest.warns(UserWarning, match=r"tracepack.cond\(condition, lambda: a, lambda: b\) keeps both ways"):
         tracepack.trace(process, "abc")

@@ -15,6 +15,7 @@ import pytest
 import torch
 
 import tracepack
+from tests.everyday.case import Case, check, shown
 from tests.everyday.labels import LABELS, SCORES
 
 
@@ -22,6 +23,7 @@ def rounds(x):
     order = x.argsort()
     while len(order) > 0:
         order = order[1:][x[order[1:]] > 0.5]
+        print(order.shape)
     return order
 
 
@@ -204,47 +206,36 @@ CONDITIONS = {
         lambda t: tracepack.cond(t.startswith("A"), lambda: [t.center(12)], lambda: []),
         "tracepack.cond(t.startswith('A'), lambda: [t.center(12)], lambda: []) keeps both ways",
     ),
-    "a match": (
-        first_number,
-        lambda t: next((m.group() for m in [*re.finditer("\\d+", t)][:1]), "none"),
-        MATCH,
-    ),
 }
 
 
 @pytest.mark.parametrize("name", CONDITIONS)
-def test_a_condition_on_a_text_is_said_at_once_with_the_form_that_keeps_both_ways(name) -> None:
-    """In one line; the form itself fixes nothing, and answers on texts of both ways as the function does."""
+def test_a_condition_on_a_text_goes_both_ways_and_so_does_its_form(name) -> None:
     process, form, words = CONDITIONS[name]
-    for example in ("42 is it", "Apple pies 7") if name == "a match" else TEXTS:
-        with pytest.warns(UserWarning, match=re.escape(words)) as found:
-            mod = tracepack.trace(process, example)
-        assert len(found) == 1
-        assert " where " in mod.signature
+    assert words in shown(process, 2 if process is cut else 0)
+    for example in TEXTS:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            free = tracepack.trace(form, example)
-        refused = 0
+            mod, free = tracepack.trace(process, example), tracepack.trace(form, example)
         for text in TEXTS:
-            assert free(text) == process(text)
-            try:
-                assert mod(text) == process(text)
-            except tracepack.GuardError:
-                refused += 1
-        assert refused > 0
+            assert mod(text) == free(text) == process(text)
 
 
-def test_a_flag_that_a_branch_fixes_is_said_with_the_form_that_keeps_both_ways() -> None:
-    words = (
-        "is fixed to True, because a branch was taken on it. "
-        "tracepack.cond(flag, lambda: text.upper(), lambda: text.lower()) keeps both ways"
-    )
-    with pytest.warns(UserWarning, match=re.escape(words)):
-        tracepack.trace(lambda text, flag: text.upper() if flag else text.lower(), "Ab", True)
-    mod = tracepack.trace(
-        lambda text, flag: tracepack.cond(flag, lambda: text.upper(), lambda: text.lower()), "Ab", True
-    )
-    assert (mod("Cd", True), mod("Cd", False)) == ("CD", "cd")
+def test_a_condition_on_a_match_is_said_at_once_with_the_form_that_keeps_both_ways() -> None:
+    """In one line; the form itself fixes nothing, and answers on texts of both ways as the function does."""
+    for example in ("42 is it", "Apple pies 7"):
+        with pytest.warns(UserWarning, match=re.escape(MATCH)) as found:
+            mod = tracepack.trace(first_number, example)
+        assert len(found) == 1
+        assert " where " in mod.signature
+        free = tracepack.trace(lambda t: next((m.group() for m in [*re.finditer("\\d+", t)][:1]), "none"), example)
+        assert [free(text) for text in TEXTS] == [first_number(text) for text in TEXTS]
+        with pytest.raises(tracepack.GuardError, match="whether there is a match"):
+            mod("none")
+
+
+def test_a_flag_goes_both_ways() -> None:
+    check(Case(lambda text, flag: text.upper() if flag else text.lower(), ["Ab", True], [["Cd", True], ["Cd", False]]))
 
 
 def test_a_match_that_the_function_needs_is_no_condition_to_warn_of() -> None:

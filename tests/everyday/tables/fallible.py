@@ -113,6 +113,8 @@ def swapped(n, k):
 
 
 CASES = {
+    "set by one side and read by another": Case(swapped, [7, 2], [[9, 2], [2, 5], [3, 1]]),
+    "a condition that may fail": Case(with_and, [["1", "2"]], [[["5"]], [["", "x"]], [["0", "3"]], [["4", "2", "1"]]]),
     "looked up": Case(looked_up, [["a", "b", "", "c"]], [[["a"]], [[""]], [["", "b"]]]),
     "returned": Case(returned, WORDS, OTHER_WORDS),
     "returned early": Case(returned_early, WORDS, OTHER_WORDS),

@@ -17,20 +17,26 @@ X = torch.ones(2)
 
 def by_size(x):
     def more(size):
-        return x + size if x.shape[0] > size else x
+        return x + size if x.shape[0] > size else x.sum()
 
     return more(0), more(1)
 
 
+# One side is a number of rows, the other a single number: no branch of a graph gives both.
 CHOICES = {
-    "a number": (lambda x, n: x if n > 1 else -x, [X, 2], "number", "n > 1"),
-    "a number that differs": (lambda x, n: x if n != 1 else -x, [X, 2], "number", "n != 1"),
-    "one side of two": (lambda x, n: x if 0 < n < 9 else -x, [X, 2], "number", "n > 0 and n < 9"),
+    "a number": (lambda x, n: x if n > 1 else x.sum(), [X, 2], "number", "n > 1"),
+    "a number that differs": (lambda x, n: x if n != 1 else x.sum(), [X, 2], "number", "n != 1"),
+    "one side of two": (lambda x, n: x if 0 < n < 9 else x.sum(), [X, 2], "number", "n > 0 and n < 9"),
     "a size": (by_size, [X], "size", "N > 0 and N > 1"),
-    "a size by len": (lambda x: x[:1] if len(x) > 1 else x, [X], "size", "N > 1"),
-    "as many elements": (lambda x: x[:1] if x.numel() else x, [X], "size", "x.numel() != 0"),
-    "equal sizes": (lambda x, y: x + 1 if x.shape == y.shape else x, [X, X], "size", "N == M"),
-    "a size of what was computed": (lambda x: x if torch.cat([x, x]).shape[0] > 3 else -x, [X], "size", "2 * N > 3"),
+    "a size by len": (lambda x: x[:1] if len(x) > 1 else x.sum(), [X], "size", "N > 1"),
+    "as many elements": (lambda x: x[:1] if x.numel() else x.sum(), [X], "size", "x.numel() != 0"),
+    "equal sizes": (lambda x, y: x + 1 if x.shape == y.shape else x.sum(), [X, X], "size", "N == M"),
+    "a size of what was computed": (
+        lambda x: x if torch.cat([x, x]).shape[0] > 3 else x.sum(),
+        [X],
+        "size",
+        "2 * N > 3",
+    ),
 }
 
 

@@ -68,7 +68,7 @@ def branch_that_writes(x):
 REFUSED = {
     "asarray by another name": (lambda x: as_array(x), "a tensor is read as an array in a way that cannot be recorded"),
     "read by other code": (lambda x: np.vectorize(abs)(x.numpy()), DATA + "it was read as a plain array"),
-    "branch": (lambda x: x if (x.numpy() > 0).all() else -x, DATA + "a branch was taken on it"),
+    "branch": (lambda x: x if (x.numpy() > 0).all() else x.sum(), DATA + "a branch was taken on it"),
     "float": (lambda x: x * complex(x.numpy().sum()), DATA + "it was taken as a plain complex number"),
     "random": (
         lambda x: torch.from_numpy(np.random.permutation(x.numpy())),

@@ -1,0 +1,140 @@
+"""What functions that are written anew call in place of a branch or a loop: outside of a recording they do the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ....ops.graph.errors import RecordError
+from ....ops.graph.graph import Guard, Node
+from ....ops.runtime.user_code import user_line
+from ...proxies.lists import TracedList
+from ...proxies.scalars import TracedNumber
+from ...proxies.trees import concrete
+from ...recording.branch import Branch
+from ...recording.control_flow import cond, while_loop
+from ...rules.number_or_tensor import number_of
+from ..python.entries import extended
+from ..python.operations import active, negated, truth_of
+from ..redirect import stand_in
+
+Side = Callable[[], Any]
+
+
+def choose(found: Any, one: Side, other: Side) -> Any:
+    """Stands for a branch by a condition."""
+    recorder = active()
+    if recorder is None:
+        return one() if found else other()
+    with recorder.refusing():  # the function may handle errors of its own
+        return cond(truth_of(recorder, found), one, other)
+
+
+def both(first: Any, rest: Side) -> Any:
+    """Stands for `first and rest` as a condition."""
+    return choose(first, lambda: _truth(rest()), lambda: False)
+
+
+def either(first: Any, rest: Side) -> Any:
+    """Stands for `first or rest` as a condition."""
+    return choose(first, lambda: True, lambda: _truth(rest()))
+
+
+def and_value(first: Any, rest: Side) -> Any:
+    """Stands for `first and rest` as a value."""
+    return choose(first, rest, lambda: first)
+
+
+def or_value(first: Any, rest: Side) -> Any:
+    """Stands for `first or rest` as a value."""
+    return choose(first, lambda: first, rest)
+
+
+def _truth(found: Any) -> Any:
+    recorder = active()
+    found = found if recorder is None else truth_of(recorder, found)
+    return negated(negated(found))
+
+
+def demand(found: Any, error: str) -> Any:
+    """A condition on whose falsehood a side raises an error: it is a check of the runs that take the side."""
+    recorder = active()
+    if not isinstance(recorder, Branch):
+        return found
+    found = truth_of(recorder, number_of(recorder, found))
+    if not issubclass(type(found), TracedNumber):
+        return found
+    condition = recorder.scalar("bool", found)
+    reason = f"the function raises {error} then"
+    recorder.nodes.append(Node(Guard(True, reason), (condition.value,), {}, None, user_line()))
+    return True
+
+
+def repeat(test: Callable[..., Any], body: Callable[..., Any], *carried: Any) -> Any:
+    """Stands for a `while` loop that carries some values; gives the last of them, in a tuple."""
+    recorder = active()
+    if recorder is not None:
+        with recorder.refusing():
+            found = while_loop(lambda *state: _truth(test(*state)), body, *carried)
+        return (found,) if len(carried) == 1 else found
+    while test(*carried):
+        carried = body(*carried)
+    return carried
+
+
+def unshared(found: Any) -> Any:
+    """A number or a text to which a side adds: it is no list and no tensor, which changes under all of its names.
+
+    Raises:
+        RecordError: it is another thing.
+    """
+    if type(concrete(found)) not in (int, float, complex, bool, str, tuple):
+        raise RecordError("a choice changes a list or a tensor in place")
+    return found
+
+
+def with_item(items: Any, item: Any) -> Any:
+    """Stands for `items.append(item)`: the list with one more item.
+
+    Raises:
+        RecordError: it is no list.
+    """
+    recorder = active()
+    if type(items) not in (list, TracedList):
+        raise RecordError("a choice changes another thing than a list or a dict")
+    return [*items, item] if recorder is None or type(items) is list else extended(recorder, items, [item])
+
+
+def with_entry(items: Any, key: Any, item: Any) -> Any:
+    """Stands for `items[key] = item`: the list or the dict with that entry.
+
+    Raises:
+        RecordError: it is neither.
+    """
+    if type(items) not in (list, dict):
+        raise RecordError("a choice changes another thing than a list or a dict")
+    found = items.copy()
+    found[key] = item
+    return found
+
+
+CHOOSERS: dict[str, Any] = {
+    f"<{function.__name__}>": function
+    for function in (
+        choose,
+        both,
+        either,
+        and_value,
+        or_value,
+        negated,
+        demand,
+        repeat,
+        unshared,
+        with_item,
+        with_entry,
+    )
+}
+"""Their names in the code of functions, which no variable of a user's can have."""
+
+for _function in CHOOSERS.values():
+    stand_in(_function, _function)

@@ -1,0 +1,171 @@
+"""The code of functions that are written anew, made from their source as Python made the code that they have.
+
+The file is compiled as it is, and again with the changed function. The first shows which part of the source a function
+has its code from, and that the source is still the one which Python read; where it is not, the function stays.
+"""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import linecache
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import lru_cache
+from types import CodeType, FunctionType
+
+from ....ops.runtime.interrupts.unheard import Unheard
+from ....ops.runtime.user_code import codes_in
+from .choice_expressions import OWN_SIDE, ChoiceExpressions
+from .choice_statements import FunctionBody
+from .forms_of_choices import copied
+from .scoping import parameters, within
+
+_anew: ContextVar[Mapping[tuple[str, CodeType], CodeType] | None] = ContextVar("anew", default=None)
+
+
+@contextmanager
+def written_anew(functions: Iterable[FunctionType], lines: Collection[tuple[str, int]]) -> Iterator[None]:
+    """While it is entered, recordings run functions whose choices and loops on some lines are calls.
+
+    Args:
+        functions: those that may be changed.
+        lines: paths and numbers of lines.
+    """
+    made: dict[tuple[str, CodeType], CodeType] = {}
+    for code in {function.__code__ for function in functions}:
+        own = frozenset(number for path, number in lines if path == code.co_filename)
+        if own & _lines_of(code) and (found := _changed(code, own)) is not None:
+            made[code.co_filename, code] = found
+    token = _anew.set(made)
+    try:
+        yield
+    finally:
+        _anew.reset(token)
+
+
+def code_to_record(code: CodeType) -> CodeType:
+    """The code of a function, or of the function that is written anew in its place."""
+    made = _anew.get()
+    return made.get((code.co_filename, code), code) if made else code
+
+
+def choices_of(function: FunctionType, numbers: Collection[int]) -> set[int]:
+    """The lines of a function, among some, on which there are choices that can be written anew."""
+    code = function.__code__
+    return {each for each in _lines_of(code) & {*numbers} if _changed(code, frozenset([each])) is not None}
+
+
+def _lines_of(code: CodeType) -> set[int]:
+    return {number for each in codes_in(code) for _, _, number in each.co_lines() if number is not None}
+
+
+@lru_cache(256)
+def _changed(code: CodeType, lines: frozenset[int]) -> CodeType | None:
+    """The code of a function whose choices on some lines are calls; None where there are none, or no source."""
+    try:
+        with Unheard():
+            return _written("".join(linecache.getlines(code.co_filename)), code, lines)
+    except (SyntaxError, ValueError, RecursionError):  # no source of Python
+        return None
+
+
+@lru_cache(8)
+def _parsed(source: str) -> ast.Module:
+    return ast.parse(source)
+
+
+def _written(source: str, code: CodeType, lines: frozenset[int]) -> CodeType | None:
+    """The code, of the function of the file that it was made from; only the statement around it is compiled."""
+    statements = _parsed(source).body
+    for around in (each for each in statements if _first_line(each) <= code.co_firstlineno <= (each.end_lineno or 0)):
+        place = _place(_compiled(around, code), code)
+        for number in range(0 if place is None else sum(map(_has(code), ast.walk(around)))):
+            changed = copied(around)
+            function = list(filter(_has(code), ast.walk(changed)))[number]
+            if place is None or not _writes(function, lines):
+                continue
+            found = _at(_compiled(changed, code), place)
+            if found is not None and found != code and found.co_freevars == code.co_freevars:
+                return _with_own_names(found, code.co_name)
+    return None
+
+
+_ANNOTATIONS = __future__.annotations.compiler_flag
+
+
+def _compiled(line: ast.stmt, code: CodeType) -> CodeType:
+    """A statement, compiled in the mode of some code, which may be that of what ran it: of a test of documents."""
+    flags = code.co_flags & _ANNOTATIONS
+    made: CodeType = compile(ast.Module([line], []), code.co_filename, "exec", flags, dont_inherit=True)
+    return made
+
+
+def _first_line(line: ast.stmt) -> int:
+    decorators: list[ast.expr] = getattr(line, "decorator_list", [])
+    return min([line.lineno, *(each.lineno for each in decorators)])
+
+
+def _has(code: CodeType) -> Callable[[ast.AST], bool]:
+    """Whether a part of the source may be what some code was made from."""
+
+    def may_be(node: ast.AST) -> bool:
+        if not isinstance(node, ast.FunctionDef):
+            return isinstance(node, ast.Lambda) and (code.co_name, code.co_firstlineno) == ("<lambda>", node.lineno)
+        return (code.co_name, code.co_firstlineno) == (node.name, _first_line(node))
+
+    return may_be
+
+
+_UNSEEN = ("locals", "vars", "eval", "exec", "super", "__class__", "dir")
+"""What a function asks for that knows its variables, or where it is defined."""
+
+
+def _writes(function: ast.AST, lines: frozenset[int]) -> bool:
+    """Whether a function has choices on some lines, which are written anew in its tree."""
+    generates = (ast.Yield, ast.YieldFrom, ast.Await)
+    match function:
+        case ast.FunctionDef(args=given, body=body) if not any(isinstance(each, generates) for each in within(*body)):
+            if any(isinstance(each, ast.Name) and each.id in _UNSEEN for each in ast.walk(function)):
+                return False
+            made = FunctionBody(lines, parameters(given), body)
+            function.body = made.rewritten(body)
+            return made.count > 0
+        case ast.Lambda(given, body) if not any(isinstance(each, generates) for each in within(body)):
+            choices = ChoiceExpressions(lines, parameters(given))
+            function.body = choices.visit(body)
+            return choices.count > 0
+    return False
+
+
+def _place(made: CodeType, code: CodeType) -> tuple[int, ...] | None:
+    """The way to code that is equal to that of a function, as numbers of codes in codes; None where there is none."""
+    for number, each in enumerate(_inner(made)):
+        if each == code:
+            return (number,)
+        if (found := _place(each, code)) is not None:
+            return (number, *found)
+    return None
+
+
+def _inner(code: CodeType) -> list[CodeType]:
+    return [each for each in code.co_consts if isinstance(each, CodeType)]
+
+
+def _at(made: CodeType, place: tuple[int, ...]) -> CodeType | None:
+    """The code at the end of a way."""
+    for number in place:
+        inner = _inner(made)
+        if number >= len(inner):
+            return None
+        made = inner[number]
+    return made
+
+
+def _with_own_names(code: CodeType, name: str) -> CodeType:
+    """The code with the name of the function for that of its sides, which errors and warnings show."""
+    side = code.co_name.startswith(OWN_SIDE) or OWN_SIDE in code.co_varnames
+    own = name if side else code.co_name
+    inner = (_with_own_names(each, own) if isinstance(each, CodeType) else each for each in code.co_consts)
+    return code.replace(co_name=own, co_consts=tuple(inner))

@@ -1,0 +1,189 @@
+"""Recordings of functions that are written anew, where their branches hold for the way of the example only.
+
+The first recording says on which lines that is. Another one runs the function with these choices and loops as calls of
+`cond` and `while_loop`, which record both ways. It is kept where it holds for more: the replay has held it against the
+function as it was written. A choice for which there is no such recording, as where a side fails on the example, keeps
+its guard.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import PurePath
+from types import FunctionType
+from typing import Any
+
+from ..ops.graph.errors import RecordError
+from ..ops.graph.graph import Graph, Guard
+from ..ops.graph.traverse import subgraphs, walk
+from ..ops.graph.types import TensorType
+from ..ops.runtime.user_code import attribute, user_stacklevel
+from .attempts import GivenUp
+from .lists.fixed import telling
+from .patches.source.written_anew import choices_of, written_anew
+from .pipeline import Pipeline
+from .proxies.branches import LIBRARY_BRANCH, RAISING_BRANCH
+from .recheck.reach.objects import Objects
+
+MOST_REWRITTEN = 10
+"""Recordings of functions that are written anew."""
+
+Line = tuple[str, int]
+"""The path of a file, and a number in it."""
+_PLACE = re.compile(r"(?:^|called by )([^:]+):(\d+) in ")
+_OTHERWISE = (LIBRARY_BRANCH, RAISING_BRANCH)
+_OF_BRANCHES = ("branch", "it was compared", "asks whether there is a match")
+
+
+@dataclass
+class Attempted:
+    """What one call of `attempt` gave.
+
+    Attributes:
+        found: the pipeline.
+        lines: what is to be said of lengths that it fixes.
+        earlier: what was given up for it.
+    """
+
+    found: Pipeline
+    lines: list[str]
+    earlier: GivenUp
+
+    def told(self) -> Pipeline:
+        """The pipeline, after all was said that is to be said of it."""
+        for text in dict.fromkeys(self.earlier.notes):
+            warnings.warn(text, stacklevel=user_stacklevel())
+        return telling(self.found, self.lines, self.earlier.refused, self.earlier.mixed)
+
+    def guards(self) -> list[int]:
+        """How many conditions each run checks, then how many those do that take one way, and so on inside of that."""
+        outer, *inner = _guards(self.found.graph)
+        return [outer + len(self.lines), *inner]
+
+    def sizes(self) -> int:
+        """How many sizes of inputs are fixed."""
+        types = [value.type for value in self.found.graph.inputs if isinstance(value.type, TensorType)]
+        return sum(isinstance(size, int) for found in types for size in found.shape)
+
+
+def with_choices_anew(process: Callable[..., Any], attempt: Callable[[list[Any]], Attempted]) -> Attempted:
+    """What an attempt gives, or one in which the function is written anew, where that holds for more.
+
+    Args:
+        process: the user's function.
+        attempt: records it, and is given earlier recordings with which the pipeline has to agree.
+    """
+    best: Attempted | None = None
+    problem: Exception | None = None
+    try:
+        best = attempt([])
+    except RecordError as error:
+        problem = error
+    asked = _asked(best, problem)
+    if asked:
+        best = _Search(process, attempt, best).result(asked)
+    if best is None:
+        assert problem is not None
+        raise problem
+    return best
+
+
+class _Search:
+    """Attempts with more and more lines.
+
+    Args:
+        process: the user's function.
+        attempt: as above.
+        best: the first attempt, if it gave a pipeline.
+    """
+
+    def __init__(
+        self, process: Callable[..., Any], attempt: Callable[[list[Any]], Attempted], best: Attempted | None
+    ) -> None:
+        self.attempt, self.best = attempt, best
+        self.functions = list(_functions(process))
+        self.taken, self.failed, self.left = set[Line](), set[Line](), MOST_REWRITTEN
+
+    def result(self, asked: set[tuple[str, int]]) -> Attempted | None:
+        """The best attempt.
+
+        Args:
+            asked: names of files without folders, and numbers: the lines of branches that hold for one way.
+        """
+        while more := self._lines(asked) - self.taken - self.failed:
+            found = self._together(more)
+            for line in sorted(more) if found is None and len(more) > 1 else []:
+                if line not in self.failed:
+                    found = self._together({line}) or found
+            if found is None:
+                break
+            asked = _asked(found, None)
+        return self.best
+
+    def _together(self, more: set[Line]) -> Attempted | None:
+        """An attempt with some more lines; None where it fails, or holds for no more than the best one."""
+        self.left -= 1
+        if self.left < 0:
+            return None
+        lines, found, problem = self.taken | more, None, None
+        earlier = [] if self.best is None else [*self.best.earlier, self.best.found]
+        with written_anew(self.functions, lines):
+            try:
+                found = self.attempt(earlier)
+            except Exception as error:
+                problem = error
+        if found is not None and (self.best is None or _is_better(found, self.best)):
+            self.best, self.taken = found, lines
+            return found
+        self.failed |= {
+            line for line in more if len(more) == 1 or (PurePath(line[0]).name, line[1]) in _places(problem)
+        }
+        return None
+
+    def _lines(self, asked: set[tuple[str, int]]) -> set[Line]:
+        found = set[Line]()
+        for function in self.functions:
+            path = function.__code__.co_filename
+            numbers = {number for name, number in asked if name == PurePath(path).name}
+            found |= {(path, number) for number in choices_of(function, numbers)}
+        return found
+
+
+def _is_better(found: Attempted, before: Attempted) -> bool:
+    return found.guards() < before.guards() and found.sizes() <= before.sizes()
+
+
+def _guards(graph: Graph) -> list[int]:
+    count = sum(isinstance(node.target, Guard) for node in graph.nodes)
+    inner = [_guards(each) for node in graph.nodes for each in subgraphs(node)]
+    return [count, *map(sum, zip_longest(*inner, fillvalue=0))]
+
+
+def _functions(process: Callable[..., Any]) -> Iterator[FunctionType]:
+    """The user's functions that a function can reach, itself among them."""
+    own = attribute(process, "__func__", process)
+    found = [own, type(process).__call__, *Objects(process).functions]
+    yield from dict.fromkeys(each for each in found if isinstance(each, FunctionType))
+
+
+def _asked(attempted: Attempted | None, problem: Exception | None) -> set[tuple[str, int]]:
+    """The lines whose branches hold for one way, or are refused."""
+    if attempted is None:
+        said = str(problem)
+        return _places(problem) if any(why in said for why in _OF_BRANCHES) else set()
+    return set(_guarded(attempted.found.graph))
+
+
+def _guarded(graph: Graph) -> Iterator[tuple[str, int]]:
+    for node in walk(graph):
+        if isinstance(node.target, Guard) and node.line is not None and not node.target.reason.endswith(_OTHERWISE):
+            yield node.line.file, node.line.line
+
+
+def _places(problem: Exception | None) -> set[tuple[str, int]]:
+    where = getattr(problem, "where", "")
+    return {(name, int(number)) for name, number in _PLACE.findall(where)}
