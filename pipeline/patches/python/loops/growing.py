@@ -17,12 +17,16 @@ from .outlined import SKIPPED
 CHANGES = tuple("append extend insert sort reverse pop remove clear add discard update setdefault".split())
 _METHODS = (*CHANGES, "index", "count", "copy", "get")
 _OF_ENTRIES = ("append", "extend", "pop", "add", "discard", "update", "setdefault")
-_ASKING = ("len", "sum", "min", "max", "sorted", "any", "all", "list", "stack", "cat", "join", "pad_sequence")
+_ASKING = ("len", "dict", "copy", "deepcopy", "sum", "min", "max", "sorted", "any", "all", "list", "stack", "cat", "join", "pad_sequence")
 """The functions, of Python and of torch, that keep nothing of a list that they are given."""
 
 _BELOW_KEY = 2  # how deep a container lies on the stack when an entry is stored in it
 _READS = ("BINARY_SUBSCR", "BINARY_SLICE")
-_TAKES = ("CONTAINS_OP", "UNARY_NOT", "TO_BOOL", "LIST_EXTEND", "BINARY_ADD", "INPLACE_ADD")
+OF_ENTRY = ("STORE_SUBSCR", "DELETE_SUBSCR")
+"""What changes an entry of a container, or takes it out."""
+FILLS = ("LIST_EXTEND", "LIST_APPEND", "SET_UPDATE", "SET_ADD", "DICT_UPDATE", "DICT_MERGE")
+"""What takes the uppermost entry of the stack into a container below it."""
+_TAKES = ("CONTAINS_OP", "UNARY_NOT", "TO_BOOL", "LIST_EXTEND", "DICT_UPDATE", "SET_UPDATE", "BINARY_ADD", "INPLACE_ADD")
 _ADDS = (0, 13)  # the arguments of BINARY_OP for + and +=
 
 
@@ -71,7 +75,7 @@ class Uses:
             name = asked(code, at)
             self.known &= name in _ASKING
             self.reads |= name != "len"
-        elif name == "STORE_SUBSCR" and depth == _BELOW_KEY:
+        elif name in OF_ENTRY and depth == _BELOW_KEY:
             self.changes.append(at)
             self.stores.append(taker)
             self.reads = True
@@ -221,7 +225,7 @@ def _effect(each: Any) -> tuple[int, int]:
     effect = dis.stack_effect(each.opcode, count if each.opcode >= dis.HAVE_ARGUMENT else None)
     if name.startswith(("LOAD_", "PUSH_")) and name not in _ATTRIBUTES:
         return 0, effect
-    if name in ("RETURN_VALUE", "POP_TOP", "STORE_FAST", "LIST_EXTEND", "LIST_APPEND"):
+    if name in ("RETURN_VALUE", "POP_TOP", "STORE_FAST", *FILLS):
         return 1, 0
     return max(1 - effect, 0), max(1, effect)
 
