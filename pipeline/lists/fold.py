@@ -187,7 +187,9 @@ class Fold(Loop):
         if self.apart or (branches and any(type(each) is list for each in self.given)):
             if type(start) in SCALARS:
                 self._refuse(f"begins as a {self.unlike}, of which it makes a tensor", "Start with torch.zeros(()).")
-            self._refuse(f"carries a {type(start).__name__}", "Start with a number, a text or a tensor.")
+            of_tuple = "Start with a list, [], and add to it: items += [item]."
+            form = of_tuple if type(start) is tuple else "Start with a number, a text or a tensor."
+            self._refuse(f"carries a {type(start).__name__}", form)
 
     def _first_apart(self) -> tuple[Any, ...]:
         """Records the first round by itself, on the first item; the loop is that over the rest.

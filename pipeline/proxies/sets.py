@@ -190,6 +190,14 @@ class TracedCounter(TracedDict):
     def __getitem__(self, key: Any) -> Any:
         return self.tracer.scalar("lookup", self, key, 0)  # which puts nothing in, as a defaultdict does
 
+    def update(self, other: Any = (), /, **named: Any) -> None:
+        """As for Counter, with items that are known one by one."""
+        if named or is_traced(other) or isinstance(other, dict):
+            what = "Counter.update by a list or a dict of run time cannot be recorded"
+            self.tracer.refuse(what, "Write for item in items: counter[item] += 1.")
+        for item in other:
+            self[item] = self[item] + 1
+
     def most_common(self, n: Any = None) -> Any:
         """As for Counter."""
         return self.tracer.scalar("most_common", self, n)

@@ -26,13 +26,14 @@ from .loops.captured import captured, own, uncaptured
 from .loops.carrying import Carrying
 from .loops.comprehensions import Comprehensions
 from .loops.flow import onwards, raised_by
-from .loops.growing import goes_into_loop
+from .loops.growing import goes_into_loop, taking_call
 from .loops.leaving import BACK, IF_FALSE, GoingOn, loops_left_early, names_for
 from .loops.new_lists import CHANGING, is_changed_dict, is_own_list
 from .loops.outlined import outlined
-from .methods import OWN_DICT, OWN_LIST, PIECES, RECEIVERS
+from .methods import OWN_DICT, OWN_LIST, PIECES, RECEIVERS, filling
 from .operations import (
     ADDED,
+    ADDEND,
     COLLECTED,
     CONTAINS,
     CONVERTED,
@@ -50,6 +51,7 @@ from .operations import (
     PLAIN,
     SET,
     SUBSCRIPT,
+    UNITED,
     appended_to,
     conditional,
     iterated,
@@ -105,18 +107,20 @@ def staying(code: CodeType) -> CodeType:
 _OPERATIONS = frozenset(
     """BINARY_SUBSCR FORMAT_VALUE FORMAT_SIMPLE FORMAT_WITH_SPEC CONVERT_VALUE BUILD_STRING CONTAINS_OP UNARY_NOT
     BUILD_MAP MAP_ADD BUILD_SET SET_ADD SET_UPDATE GET_ITER LIST_EXTEND LIST_TO_TUPLE LIST_APPEND YIELD_VALUE
-    LOAD_ASSERTION_ERROR RAISE_VARARGS UNPACK_EX BINARY_MODULO INPLACE_MODULO IS_OP STORE_SUBSCR""".split()
+    LOAD_ASSERTION_ERROR RAISE_VARARGS UNPACK_EX BINARY_MODULO INPLACE_MODULO IS_OP STORE_SUBSCR DELETE_SUBSCR
+    DICT_UPDATE INPLACE_ADD INPLACE_OR""".split()
 )
 
 
 def _is_operation(name: str, argument: Any) -> bool:
     if name in ("LOAD_ATTR", "LOAD_METHOD"):
         return argument in _RECEIVERS or argument in CHANGING
-    return name in _OPERATIONS or (name == "BINARY_OP" and argument in _MODULO)
+    return name in _OPERATIONS or (name == "BINARY_OP" and argument in (*_MODULO, *_IN_PLACE))
 
 
 _RECEIVERS = {**RECEIVERS, **OPERATORS}
 _MODULO = (6, 19)  # the arguments of BINARY_OP for % and %=
+_IN_PLACE = (13, 20)  # those for += and |=
 
 
 def _gathered(listed: Any) -> list[Any]:
@@ -141,6 +145,7 @@ def _changed(instructions: Sequence[Any], code: CodeType) -> Iterable[list[Any]]
     choices = Choices(instructions, _JUMPS, connectives.jumps)
     appending = Appending(plain, code)
     carrying = Carrying(plain, code, set(appending.begins))
+    fills = dict(filled_in_place(plain))
     for index, this in enumerate(instructions):
         if index in connectives.firsts:
             yield [*applied(connectives.firsts[index]), this]
@@ -150,6 +155,8 @@ def _changed(instructions: Sequence[Any], code: CodeType) -> Iterable[list[Any]]
             yield [*applied(choices.jumps[index]), *_exact(), this]
         elif index in choices.ends:
             yield [*_of(this, index, instructions, rounds), *_ended(choices.ends[index])]
+        elif index in fills:
+            yield fills[index]
         elif index in appending.begins:
             head, listed = appending.begins[index]
             load = assembler().create_instruction("LOAD_FAST", argval=listed.argval)
@@ -164,6 +171,25 @@ def _changed(instructions: Sequence[Any], code: CodeType) -> Iterable[list[Any]]
             yield [*_gathered(appending.ends[index]), *_of(this, index, instructions, rounds)]
         else:
             yield _of(this, index, instructions, rounds)
+
+
+def filled_in_place(instructions: Sequence[Any]) -> Iterable[tuple[int, list[Any]]]:
+    """What takes the place of ``items.extend(more)`` on a list of one name, which then is another one; by index."""
+    make = assembler().create_instruction
+    for at, each in enumerate(instructions):
+        if each.opname not in ("LOAD_ATTR", "LOAD_METHOD") or each.argval not in _FILLING:
+            continue
+        call = taking_call(instructions, at)
+        if call is None or not is_own_list(instructions, at):
+            continue
+        yield at, [make("NOP")]
+        if instructions[call - 1].opname == "PRECALL":
+            yield call - 1, [make("NOP")]
+        yield call, of_pair(filling(each.argval))
+        yield call + 1, [make("STORE_FAST", argval=instructions[at - 1].argval)]
+
+
+_FILLING = ("extend", "update")
 
 
 def _ended(end: End) -> list[Any]:
@@ -196,6 +222,9 @@ def _of(this: Any, index: int, instructions: Sequence[Any], rounds: Comprehensio
             return of_pair(IS_NOT if this.arg else IS)
         case "BINARY_OP" if this.arg in _MODULO:
             return [*replaced_pair(RECEIVERS["%"]), this]
+        case "INPLACE_ADD" | "INPLACE_OR" | "BINARY_OP" if name != "BINARY_OP" or this.arg in _IN_PLACE:
+            adds = name == "INPLACE_ADD" or this.arg == _IN_PLACE[0]
+            return [*(applied(ADDEND) if adds else replaced_pair(UNITED)), this]
         case "BINARY_MODULO" | "INPLACE_MODULO":
             return [*replaced_pair(RECEIVERS["%"]), this]
         case "FORMAT_VALUE":
@@ -218,7 +247,7 @@ def _of(this: Any, index: int, instructions: Sequence[Any], rounds: Comprehensio
             return [tuple_of(2 * this.arg), *applied(MAP)]
         case "MAP_ADD":
             return [*_noted(index, rounds, pair=True), swap(), *applied(KEY), swap(), this]
-        case "LIST_EXTEND" | "LIST_APPEND" | "SET_UPDATE" | "SET_ADD" if this.arg == 1:
+        case "LIST_EXTEND" | "LIST_APPEND" | "SET_UPDATE" | "SET_ADD" | "DICT_UPDATE" if this.arg == 1:
             return of_pair(ADDED[name])
         case "SET_ADD":
             return [*_noted(index, rounds), *applied(KEY), this]

@@ -32,6 +32,7 @@ from ..library import special
 from ..library.asked_table import AskedTable
 from ..library.replacements import MODULES, OF_NUMPY, naming_device
 from ..redirect import stand_in_of
+from .entries import filled, items_of_any_length, updated
 from .operations import HandedOver, active, formatted, holds_traced
 
 _FORMATS = ("format", "format_map")
@@ -117,6 +118,10 @@ def _receiver(name: str) -> Callable[[Any], Any]:
             return thing
         if type(thing) is str and (name in TEXT_METHODS or name in _FORMATS):
             return PlainText(thing)
+        if name == "extend" and type(thing) is TracedList:
+            return _OwnList(recorder, thing)
+        if name == "update" and issubclass(type(thing), TracedDict):
+            return _OwnDict(recorder, thing)
         if name in EXPRESSIONS and (thing is re or isinstance(thing, re.Pattern)):
             return RegularExpressions(thing)
         if name == "map" and isinstance(thing, ModuleType) and vars(thing).get(name) is mapping.map:
@@ -204,6 +209,8 @@ RECEIVERS: dict[str, HandedOver] = {
         "to",
         "manual_seed",
         "map",
+        "extend",
+        "update",
         *_OF_SETS,
         *EXPRESSIONS,
         *MODULES,
@@ -223,25 +230,49 @@ def _in_pieces(thing: Any) -> Any:
 class _OwnList:
     """Stands for a list of any length of one name, while a method changes it."""
 
-    def __init__(self, items: TracedList) -> None:
-        self.items = items
+    def __init__(self, recorder: Recorder, items: TracedList) -> None:
+        self.recorder, self.items = recorder, items
 
     def sort(self, *, key: Any = None, reverse: Any = False) -> None:
         """As for list."""
         self.items.become(stand_in_of(sorted)(self.items, key=key, reverse=reverse))
 
+    def extend(self, items: Any) -> None:
+        """As for list."""
+        self.items.extend(items_of_any_length(self.recorder, items))
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self.items, name)
 
 
+class _OwnDict:
+    """Stands for a dict with keys of run time, while it gets entries."""
+
+    def __init__(self, recorder: Recorder, table: TracedDict) -> None:
+        self.recorder, self.table = recorder, table
+
+    def update(self, given: Any = (), /, **named: Any) -> None:
+        """As for dict."""
+        updated(self.recorder, self.table, given, **named)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.table, name)
+
+
 def _own_list(thing: Any) -> Any:
-    own = active() is not None and type(thing) is TracedList and not thing.handed_on
-    return _OwnList(thing.grow()) if own else _own_dict(thing)
+    recorder = active()
+    own = recorder is not None and type(thing) is TracedList and not thing.handed_on
+    return _OwnList(recorder, thing.grow()) if own else _own_dict(thing)
 
 
 def _own_dict(thing: Any) -> Any:
     own = active() is not None and type(thing) is TracedDict and not thing.handed_on
     return thing.grow() if own else thing
+
+
+def filling(name: str) -> HandedOver:
+    """What takes a container of one name, and what it gets by a method, and gives what it is then."""
+    return HandedOver(lambda pair: filled(active(), *pair, name))
 
 
 OWN_LIST, OWN_DICT = HandedOver(_own_list), HandedOver(_own_dict)

@@ -17,7 +17,7 @@ import torch
 from ....ops.tracing_hook import current
 from ...lists.carried import Carried
 from ...lists.fold import Fold
-from ...lists.iterating import listed
+from ...lists.iterating import goes_through_list, listed
 from ...lists.loop import Loop
 from ...lists.mapping import as_rows
 from ...proxies.arrays import TracedArray
@@ -28,12 +28,13 @@ from ...proxies.lists import TracedList
 from ...proxies.make import TracedOptional
 from ...proxies.scalars import TracedNumber
 from ...proxies.sets import TracedCounter, TracedSet
+from ...proxies.sets import dict_of as growing_dict
 from ...proxies.strings import TracedStr
 from ...recording.recorder import Recorder
 from ...rules.number_or_tensor import number_of
 from ..library.asked_table import AskedTable
 from ..library.enums import TracedMember
-from .entries import appended, dict_of, extended, gathered, hashable, set_of, set_updated
+from .entries import appended, dict_of, extended, gathered, hashable, items_of_any_length, merged, set_of, set_updated
 from .loops.comprehensions import LoopPlace
 from .loops.constants import rounds_over, went_through
 from .loops.leaving import Leavable
@@ -261,8 +262,24 @@ ADDED = {
     "LIST_APPEND": HandedOver(lambda pair: appended(active(), *pair)),
     "SET_UPDATE": HandedOver(lambda pair: set_updated(active(), *pair)),
     "SET_ADD": HandedOver(lambda pair: set_updated(active(), pair[0], pair[1:])),
+    "DICT_UPDATE": HandedOver(lambda pair: merged(active(), *pair)),
 }
 """What takes a container that is being made, and what goes into it."""
+
+
+def _added(items: Any) -> Any:
+    recorder = active()
+    return items if recorder is None or not goes_through_list(items) else items_of_any_length(recorder, items)
+
+
+def _united(operands: Any) -> Any:
+    one, other = operands
+    traced = active() is not None and type(one) is dict and issubclass(type(other), TracedDict)
+    return other, growing_dict(active(), one) if traced else one
+
+
+ADDEND, UNITED = HandedOver(_added), HandedOver(_united)
+"""What gives the right side of ``items += more``, and both sides of ``table |= more``, the left one last."""
 SET = HandedOver(lambda items: set_updated(active(), set(), items))
 PLAIN = HandedOver(lambda items: list(items) if type(items) is TracedList else items)
 KEY, MAP, COLLECTED = map(HandedOver, (_hashable, _map_of, _collected))

@@ -134,6 +134,19 @@ def asked(code: Sequence[Any], at: int) -> str:
     return str(code[at].argval) if code[at].opname in ("LOAD_GLOBAL", *_ATTRIBUTES) else ""
 
 
+def taking_call(code: Sequence[Any], at: int) -> int | None:
+    """Where a method that an instruction loads is called with one argument, for what it does only; None elsewhere."""
+    taker, _ = taker_of(code, at)
+    if taker is None or not taker.opname.startswith("CALL") or taker.arg != 1 or taker.opname in _CALLS_BY_NAME:
+        return None
+    call = _place(code, at, taker)
+    named = any(each.opname == "KW_NAMES" for each in code[call - 2 : call])
+    return None if named or code[call + 1].opname != "POP_TOP" else call
+
+
+_CALLS_BY_NAME = ("CALL_FUNCTION_KW", "CALL_KW", "CALL_FUNCTION_EX")
+
+
 def goes_into_loop(code: Sequence[Any], at: int) -> bool:
     """Whether a loop goes through what the method gives that an instruction loads.
 
