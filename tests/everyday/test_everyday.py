@@ -12,7 +12,18 @@ import tracepack
 from tests.campaigns.check import difference
 from tests.everyday import choices, idioms, labels, lists, tallies, texts
 from tests.everyday.case import check, loaded
-from tests.everyday.loops import appending, branches, carrying, growing, iterators, leaving, nested, pieces, reductions
+from tests.everyday.loops import (
+    appending,
+    branches,
+    carrying,
+    conditional,
+    growing,
+    iterators,
+    leaving,
+    nested,
+    pieces,
+    reductions,
+)
 from tests.everyday.values import filling, first_day, kept_lists, records, several
 from tests.everyday.values import growing as growing_dicts
 
@@ -171,6 +182,18 @@ def test_loops_that_branch_on_their_items(name) -> None:
 @pytest.mark.parametrize("name", carrying.CASES)
 def test_loops_that_carry_values(name) -> None:
     check(carrying.CASES[name])
+
+
+@pytest.mark.parametrize("name", conditional.CASES)
+def test_loops_that_go_on_for_as_long_as_a_condition_holds(name) -> None:
+    check(conditional.CASES[name])
+
+
+def test_a_while_loop_that_fails_in_python_fails_in_the_pipeline() -> None:
+    mod = loaded(conditional.until, [3, 1, 2])
+    assert mod([5, 6, 7, 1]) == 3
+    with pytest.raises(tracepack.TracepackError, match="IndexError: list index out of range"):
+        mod([2, 3])
 
 
 @pytest.mark.parametrize("name", growing.CASES)

@@ -25,7 +25,7 @@ X = torch.ones(2)
 
 def counted(words):
     i = count = 0
-    while i < len(words):
+    while 0 <= i < len(words):
         count += len(words[i])
         i += 1
     return count

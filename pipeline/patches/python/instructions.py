@@ -26,25 +26,22 @@ from .loops.captured import captured, own, uncaptured
 from .loops.carrying import Carrying
 from .loops.comprehensions import Comprehensions
 from .loops.flow import onwards, raised_by
-from .loops.growing import goes_into_loop, taking_call
+from .loops.growing import goes_into_loop
 from .loops.leaving import BACK, IF_FALSE, GoingOn, loops_left_early, names_for
 from .loops.new_lists import CHANGING, is_changed_dict, is_own_list
 from .loops.outlined import outlined
-from .methods import OWN_DICT, OWN_LIST, PIECES, RECEIVERS, filling
+from .methods import OWN_DICT, OWN_LIST, PIECES, RECEIVERS
 from .operations import (
     ADDED,
     ADDEND,
     COLLECTED,
     CONTAINS,
     CONVERTED,
-    FOLDED,
     FORMATTED,
     IS,
     IS_NOT,
     JOINED,
     KEY,
-    LEAVABLE,
-    LEAVE,
     MAP,
     MISSES,
     NOT,
@@ -56,8 +53,10 @@ from .operations import (
     conditional,
     iterated,
     noting,
-    turned,
 )
+from .rounds.conditional import as_for_loops
+from .rounds.filling import filled_in_place
+from .rounds.turning import FOLDED, LEAVABLE, LEAVE, ROUNDS, turning
 from .unpacking import GENERATED, starred
 
 _CONVERSIONS = ("", "s", "r", "a")
@@ -70,7 +69,7 @@ def instrumented(code: CodeType) -> CodeType:
     constants = tuple(instrumented(each) if isinstance(each, CodeType) else each for each in code.co_consts)
     if any(a is not b for a, b in zip(constants, code.co_consts, strict=True)):
         code = code.replace(co_consts=constants)
-    code = staying(_uncaptured(with_plain_tests(code)))
+    code = staying(as_for_loops(_uncaptured(with_plain_tests(code)), ROUNDS))
     plain = list(dis.get_instructions(code))
     filters = code.co_name == "<genexpr>" and any(each.opname in _JUMPS for each in plain)
     has_operation = any(_is_operation(each.opname, each.argval) for each in plain)
@@ -136,7 +135,7 @@ def _turned(carried: Carried) -> list[Any]:
     loads = [make("LOAD_FAST", argval=name) for name in names]
     stores = [make("STORE_FAST", argval=name) for name in names]
     unpack = make("UNPACK_SEQUENCE", arg=len(names))
-    return [copy, *loads, tuple_of(len(names) + 1), *applied(turned(carried)), unpack, *stores]
+    return [copy, *loads, tuple_of(len(names) + 1), *applied(turning(carried)), unpack, *stores]
 
 
 def _changed(instructions: Sequence[Any], code: CodeType) -> Iterable[list[Any]]:
@@ -171,25 +170,6 @@ def _changed(instructions: Sequence[Any], code: CodeType) -> Iterable[list[Any]]
             yield [*_gathered(appending.ends[index]), *_of(this, index, instructions, rounds)]
         else:
             yield _of(this, index, instructions, rounds)
-
-
-def filled_in_place(instructions: Sequence[Any]) -> Iterable[tuple[int, list[Any]]]:
-    """What takes the place of ``items.extend(more)`` on a list of one name, which then is another one; by index."""
-    make = assembler().create_instruction
-    for at, each in enumerate(instructions):
-        if each.opname not in ("LOAD_ATTR", "LOAD_METHOD") or each.argval not in _FILLING:
-            continue
-        call = taking_call(instructions, at)
-        if call is None or not is_own_list(instructions, at):
-            continue
-        yield at, [make("NOP")]
-        if instructions[call - 1].opname == "PRECALL":
-            yield call - 1, [make("NOP")]
-        yield call, of_pair(filling(each.argval))
-        yield call + 1, [make("STORE_FAST", argval=instructions[at - 1].argval)]
-
-
-_FILLING = ("extend", "update")
 
 
 def _ended(end: End) -> list[Any]:

@@ -12,11 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import torch
 
 from ....ops.tracing_hook import current
-from ...lists.carried import Carried
-from ...lists.fold import Fold
 from ...lists.iterating import goes_through_list, listed
 from ...lists.loop import Loop
 from ...lists.mapping import as_rows
@@ -37,7 +34,6 @@ from ..library.enums import TracedMember
 from .entries import appended, dict_of, extended, gathered, hashable, items_of_any_length, merged, set_of, set_updated
 from .loops.comprehensions import LoopPlace
 from .loops.constants import rounds_over, went_through
-from .loops.leaving import Leavable
 from .loops.several import begun, note
 
 
@@ -58,8 +54,10 @@ class HandedOver:
     Attributes:
         of_none: what it gives for None, where it compares with None.
         of_identity: whether it compares two things by identity.
+        keeps_nothing: whether it only looks at the variables that it is given in a tuple.
     """
 
+    keeps_nothing = False
     of_none: bool | None = None
     of_identity = False
 
@@ -186,7 +184,8 @@ def _map_of(items: Any) -> Any:
 # -- comprehensions ------------------------------------------------------------------------------------------------
 
 
-def _iterated(items: Any, place: Any = None, into: list[Any] | None = None) -> Any:
+def iterator_of(items: Any, place: Any = None, into: list[Any] | None = None) -> Any:
+    """The iterator of a loop: of the graph where it goes through a list of any length."""
     recorder = active()
     items = as_rows(recorder, items)
     if recorder is not None and type(items) is TracedStr:
@@ -288,48 +287,12 @@ NOT = HandedOver(negated, asks_truth=True)
 
 def iterated(place: LoopPlace) -> HandedOver:
     """What makes the iterator of a loop of a comprehension."""
-    return HandedOver(lambda items: _iterated(items, place))
-
-
-def _leavable(items: Any) -> Any:
-    own = isinstance(items, torch.Tensor | TracedBytes) or is_traced(items)
-    return items if own and active() is not None else Leavable(items)
-
-
-def _leave(iterator: Any) -> None:
-    if isinstance(iterator, Leavable):
-        iterator.left = True
-    elif not isinstance(iterator, Loop):
-        for _ in iterator:  # of a list whose length is fixed, or of the rows of a tensor
-            pass
-
-
-LEAVABLE, LEAVE = HandedOver(_leavable), HandedOver(_leave)
-"""What makes an iterable one that can be told to end, and what tells it."""
-
-
-def _folded(items: Any) -> Any:
-    found = _iterated(items)
-    return Fold(found.recorder, found.source) if type(found) is Loop else found
-
-
-FOLDED = HandedOver(_folded)
-"""What makes the iterator of a loop that carries values."""
-
-
-def turned(carried: Carried) -> HandedOver:
-    """What takes the iterator and the values that a loop carries before each round, and gives those of the round."""
-
-    def turn(values: Any) -> Any:
-        loop, *found = values
-        return loop.turn(tuple(found), carried) if type(loop) is Fold else tuple(found)
-
-    return HandedOver(turn)
+    return HandedOver(lambda items: iterator_of(items, place))
 
 
 def appended_to(place: int) -> HandedOver:
     """What makes the iterator of a loop that appends to a list; it takes both."""
-    return HandedOver(lambda pair: _iterated(pair[0], place, pair[1]))
+    return HandedOver(lambda pair: iterator_of(pair[0], place, pair[1]))
 
 
 def conditional(wanted: bool, place: LoopPlace) -> HandedOver:

@@ -16,6 +16,7 @@ from ....proxies.lists import GROWING
 from .appending import changes_others, leaves_itself
 from .flow import LOADS, LocalFlow, is_rare, stored_cells, stored_inside
 from .growing import Uses, may_change_later
+from .leaving import is_flag
 from .new_lists import has_one_name, is_new_list, is_own_list, stores_new_list
 
 
@@ -82,7 +83,10 @@ class Carrying:
             self.known.add(head)
             read = {name for name, uses in growing.items() if uses.reads}
             later = {name for name in lists | growing.keys() if may_change_later(code, flow.places, name, end)}
-            self.heads[head] = Carried(names, *(_places(names, some) for some in (growing.keys(), read, later)))
+            first = code[head + 1]
+            left = first.argval if first.opname == "LOAD_FAST" and is_flag(first.argval) else ""
+            places = (_places(names, some) for some in (growing.keys(), read, later))
+            self.heads[head] = Carried(names, *places, left=left)
 
     def _growing(self, body: range, head: int, inner: Set[int]) -> dict[str, Uses]:
         """The lists that a body changes and reads, or that have items before it."""

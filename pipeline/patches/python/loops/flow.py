@@ -142,3 +142,16 @@ def raised_by(instructions: Sequence[Any], first: Any) -> str:
 
 _MOST_OF_RAISE = 80
 """The instructions that a line which raises an error has at most, its message among them."""
+
+
+def goes_on(code: Sequence[Any], head: int) -> bool:
+    """Whether a loop is a `while` loop, which leaves alone what it goes through: it drops that at once."""
+    first = code[head + 1]
+    return bool(
+        first.opname == "POP_TOP"
+        or (
+            code[head + 2].target is not None
+            and first.opname == "LOAD_FAST"
+            and code[head + 2].target.opname == "POP_TOP"
+        )
+    )

@@ -17,7 +17,23 @@ from .outlined import SKIPPED
 CHANGES = tuple("append extend insert sort reverse pop remove clear add discard update setdefault".split())
 _METHODS = (*CHANGES, "index", "count", "copy", "get")
 _OF_ENTRIES = ("append", "extend", "pop", "add", "discard", "update", "setdefault")
-_ASKING = ("len", "dict", "copy", "deepcopy", "sum", "min", "max", "sorted", "any", "all", "list", "stack", "cat", "join", "pad_sequence")
+_ASKING = (
+    "len",
+    "dict",
+    "copy",
+    "deepcopy",
+    "sum",
+    "min",
+    "max",
+    "sorted",
+    "any",
+    "all",
+    "list",
+    "stack",
+    "cat",
+    "join",
+    "pad_sequence",
+)
 """The functions, of Python and of torch, that keep nothing of a list that they are given."""
 
 _BELOW_KEY = 2  # how deep a container lies on the stack when an entry is stored in it
@@ -26,7 +42,16 @@ OF_ENTRY = ("STORE_SUBSCR", "DELETE_SUBSCR")
 """What changes an entry of a container, or takes it out."""
 FILLS = ("LIST_EXTEND", "LIST_APPEND", "SET_UPDATE", "SET_ADD", "DICT_UPDATE", "DICT_MERGE")
 """What takes the uppermost entry of the stack into a container below it."""
-_TAKES = ("CONTAINS_OP", "UNARY_NOT", "TO_BOOL", "LIST_EXTEND", "DICT_UPDATE", "SET_UPDATE", "BINARY_ADD", "INPLACE_ADD")
+_TAKES = (
+    "CONTAINS_OP",
+    "UNARY_NOT",
+    "TO_BOOL",
+    "LIST_EXTEND",
+    "DICT_UPDATE",
+    "SET_UPDATE",
+    "BINARY_ADD",
+    "INPLACE_ADD",
+)
 _ADDS = (0, 13)  # the arguments of BINARY_OP for + and +=
 
 
@@ -81,6 +106,8 @@ class Uses:
             self.reads = True
         elif name == "BINARY_OP":
             self.known &= taker.arg in _ADDS
+        elif name == "BUILD_TUPLE":
+            self.known &= getattr(code[_place(code, at, taker) + 1].argval, "keeps_nothing", False)
         else:
             self.known &= name.startswith("POP_JUMP") or name in _TAKES
 

@@ -159,6 +159,11 @@ def names_for(count: int) -> list[tuple[str, str]]:
     return [(f"left {number}", f"found {number}") for number in range(count)]
 
 
+def is_flag(name: str) -> bool:
+    """Whether a variable is the flag of a loop."""
+    return name.startswith("left ")
+
+
 class GoingOn:
     """Writes the instructions of loops that go on.
 

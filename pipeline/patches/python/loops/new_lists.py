@@ -8,6 +8,7 @@ from types import CodeType
 from typing import Any
 
 from ....proxies.lists import GROWING
+from .flow import goes_on
 from .growing import FILLS, OF_ENTRY, Uses, asked, taker_of
 
 CHANGING = (*GROWING, "update", "setdefault")
@@ -95,7 +96,7 @@ def has_one_name(code: Sequence[Any], name: str, at: int) -> bool:
     if not last or code[last].opname != "STORE_FAST" or not _stores_new_object(code, last):
         return False
     places = {id(each): place for place, each in enumerate(code)}
-    heads = [place for place in range(last, at) if code[place].opname == "FOR_ITER"]
+    heads = [place for place in range(last, at) if code[place].opname == "FOR_ITER" and not goes_on(code, place)]
     if any(places[id(code[head].target)] > at for head in heads):
         return False
     if len(stores) > 1 and _is_entered(code, places, range(last + 1, at + 1)):
