@@ -28,6 +28,7 @@ from ..proxies.make import TracedOptional, traced
 from ..proxies.trees import same_container, value_type
 from ..recording.recorder import Recorder
 from ..rules.gradients import end_grad_mode, follow_grad_mode
+from .walking.iterators import ListIterator
 from .ways import EMPTY, MOST_WAYS, Fork, Tree, Way, closed_graph, from_outside, list_of_results
 
 
@@ -316,6 +317,8 @@ def collected(recorder: Recorder, items: Any) -> Any:
         return items
     if type(items) is TracedBytes:
         return items.tensor.tolist()
+    if type(items) is ListIterator:
+        return items.taken()
     recorder.rounds.closing = None
     found = list(items)
     loop = recorder.rounds.closing

@@ -240,6 +240,16 @@ def test_iterators(name) -> None:
     check(iterators.CASES[name])
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("process", iterators.ASKED)
+def test_an_iterator_that_a_loop_goes_through_keeps_the_length(process) -> None:
+    with pytest.warns(UserWarning, match="the length is fixed to 3"):
+        mod = loaded(process, ["a", "bb", "c"])
+    assert mod(["a", "bb", "c"]) == process(["a", "bb", "c"])
+    with pytest.raises(tracepack.TracepackError, match="expected 3"):
+        mod(["a", "bb", "c", "d"])
+
+
 @pytest.mark.parametrize("kind", carrying.BEGUN)
 def test_a_loop_whose_values_begin_as_another_kind_takes_no_empty_list(kind) -> None:
     mod = loaded(carrying.BEGUN[kind], torch.rand(3, 2))

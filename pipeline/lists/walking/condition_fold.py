@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from ....ops.graph.graph import Graph, Node, Operator, Value
 from ....ops.graph.types import SCALARS
@@ -54,8 +54,8 @@ class ConditionFold(Fold):
         """The side that the round takes at a branch; the loop goes on in each, since the graph asks that before."""
         return False if found.value is self.carried[self.left] else super().decide(found)
 
-    def _first_apart(self) -> tuple[Any, ...]:
-        return self._refuse(f"begins with {self.unlike}", "Begin with a value of the kind that its rounds make.")
+    def _first_apart(self) -> NoReturn:
+        self._refuse(f"begins with {self.unlike}", "Begin with a value of the kind that its rounds make.")
 
     def _graphs(self, nodes: Sequence[Node], output: Any, own: Sequence[Value], outer: Sequence[Value]) -> list[Graph]:
         """The graphs of the condition and of the body, over a count, what is carried, and other values."""
@@ -72,5 +72,5 @@ class ConditionFold(Fold):
             stand_in.sized_by = None
         return value, stand_in
 
-    def _refuse(self, what: str, fix: str) -> Any:
+    def _refuse(self, what: str, fix: str) -> NoReturn:
         self.recorder.refuse(f"a while loop {what}", fix)

@@ -24,6 +24,7 @@ from ...lists.iterating import are_nobodys, beside, first, goes_through_list, li
 from ...lists.loop import Loop, collected
 from ...lists.mapping import as_rows, each, rows_of
 from ...lists.reductions import with_default
+from ...lists.walking.iterators import ListIterator, side_by_side
 from ...proxies.arrays import TracedArray
 from ...proxies.base import is_free_shape, is_traced
 from ...proxies.dicts import TracedDict
@@ -99,6 +100,8 @@ def _zipped(*lists: Any, strict: Any = False) -> Any:
     recorder = active()
     alone = [are_nobodys(references(lists[place])) for place in range(len(lists))]
     kept = any(map(goes_through_list, itertools.compress(lists, [not each for each in alone])))
+    if len(lists) > 1 and type(lists[0]) is ListIterator and all(items is lists[0] for items in lists):
+        lists = tuple(side_by_side(lists[0], len(lists)))
     lists = tuple(as_rows(recorder, items) for items in lists)
     if recorder is None or kept or not any(type(items) is TracedList for items in lists):
         return zip(*lists, strict=strict)  # somebody may see how far a shorter list lets an iterator come
@@ -297,9 +300,28 @@ def _dict(*args: Any, **kwargs: Any) -> Any:
 
 def _next(iterator: Any, /, *default: Any) -> Any:
     """Stands for `next`."""
+    recorder, alone = active(), are_nobodys(references(iterator))
+    if recorder is None:
+        return next(iterator, *default)
+    if type(iterator) is ListIterator:
+        return iterator.asked(with_default, *default)
+    if type(iterator) is TracedList:  # of reversed or zip, which Python gives an iterator for
+        if not alone:
+            recorder.refuse(
+                "next asks what reversed, zip, map or enumerate gave", "Write it = iter(…) of that, and next(it)."
+            )
+        return ListIterator(recorder, iterator).asked(with_default, *default)
+    return first(recorder, iterator, *default) if alone and goes_through_list(iterator) else next(iterator, *default)
+
+
+def _iterator(*args: Any) -> Any:
+    """Stands for `iter`."""
     recorder = active()
-    alone = are_nobodys(references(iterator)) and goes_through_list(iterator)
-    return first(recorder, iterator, *default) if recorder is not None and alone else next(iterator, *default)
+    if recorder is None or len(args) != 1 or type(args[0]) is ListIterator:
+        return iter(*args)
+    items = _gone_through(recorder, args[0])
+    items = items.keys() if issubclass(type(items), TracedDict) else items
+    return ListIterator(recorder, items) if type(items) is TracedList else iter(items)
 
 
 _STAND_INS: list[tuple[Any, Callable[..., Any]]] = [
@@ -310,6 +332,7 @@ _STAND_INS: list[tuple[Any, Callable[..., Any]]] = [
     (math.fsum, _of_list("fsum", math.fsum)), (math.prod, _of_list("prod", math.prod)), (math.pow, power),
     (torch.nn.utils.rnn.pad_sequence, padded), (functools.reduce, reduce), (itertools.accumulate, accumulate),
     (set, to_set), (frozenset, to_set), (Counter, counted), (next, _next),
+    (iter, _iterator),
     *((kind, buffer_of(kind)) for kind in (bytes, bytearray, memoryview)),
     *((getattr(itertools, name), function) for name, function in OF_ITERABLES.items()),
     *((getattr(module, name), function) for name, (module, function) in OF_ORDERS.items()),

@@ -261,8 +261,9 @@ class _OwnDict:
 
 def _own_list(thing: Any) -> Any:
     recorder = active()
-    own = recorder is not None and type(thing) is TracedList and not thing.handed_on
-    return _OwnList(recorder, thing.grow()) if own else _own_dict(thing)
+    if recorder is None or type(thing) is not TracedList or thing.handed_on:
+        return _own_dict(thing)
+    return _OwnList(recorder, thing.grow())
 
 
 def _own_dict(thing: Any) -> Any:
@@ -272,7 +273,7 @@ def _own_dict(thing: Any) -> Any:
 
 def filling(name: str) -> HandedOver:
     """What takes a container of one name, and what it gets by a method, and gives what it is then."""
-    return HandedOver(lambda pair: filled(active(), *pair, name))
+    return HandedOver(lambda pair: filled(active(), pair[0], pair[1], name))
 
 
 OWN_LIST, OWN_DICT = HandedOver(_own_list), HandedOver(_own_dict)

@@ -273,8 +273,10 @@ def _added(items: Any) -> Any:
 
 def _united(operands: Any) -> Any:
     one, other = operands
-    traced = active() is not None and type(one) is dict and issubclass(type(other), TracedDict)
-    return other, growing_dict(active(), one) if traced else one
+    recorder = active()
+    if recorder is None or type(one) is not dict or not issubclass(type(other), TracedDict):
+        return other, one
+    return other, growing_dict(recorder, one)
 
 
 ADDEND, UNITED = HandedOver(_added), HandedOver(_united)

@@ -85,8 +85,8 @@ class Carrying:
             later = {name for name in lists | growing.keys() if may_change_later(code, flow.places, name, end)}
             first = code[head + 1]
             left = first.argval if first.opname == "LOAD_FAST" and is_flag(first.argval) else ""
-            places = (_places(names, some) for some in (growing.keys(), read, later))
-            self.heads[head] = Carried(names, *places, left=left)
+            growing_at, read_at, later_at = (_places(names, some) for some in (growing.keys(), read, later))
+            self.heads[head] = Carried(names, growing_at, read_at, later_at, left)
 
     def _growing(self, body: range, head: int, inner: Set[int]) -> dict[str, Uses]:
         """The lists that a body changes and reads, or that have items before it."""

@@ -224,16 +224,16 @@ def as_for_loops(code: CodeType, rounds: Any) -> CodeType:
         rounds: what makes something to go through, without an end, of what a loop reads.
     """
     writing = AsFor(assembler().create_instruction, rounds) if _goes_back(code) else None
-    for _ in range(_MOST_LOOPS if writing is not None else 0):
-        instructions = assembler().cleaned_instructions(code, True)
-        if while_loop(instructions, code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]) is None:
+    for _ in range(_MOST_LOOPS):
+        arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        if writing is None or while_loop(assembler().cleaned_instructions(code, True), arguments) is None:
             break
-        code = rewritten(code, partial(_as_for_loop, code, writing))
+        code = rewritten(code, partial(_as_for_loop, arguments, writing))
     return code
 
 
-def _as_for_loop(code: CodeType, writing: AsFor, instructions: list[Any]) -> list[list[Any]]:
-    loop = while_loop(instructions, code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+def _as_for_loop(arguments: Sequence[str], writing: AsFor, instructions: list[Any]) -> list[list[Any]]:
+    loop = while_loop(instructions, arguments)
     return [[each] for each in instructions] if loop is None else writing.groups(instructions, loop)
 
 
