@@ -82,7 +82,7 @@ class TracedDict(Growing, Traced):
 
     def setdefault(self, key: Any, default: Any = None) -> Any:
         """As for dict, with a default of the kind that the entries have."""
-        self._allow_change("dict")
+        self.allow_change("dict")
         if default is None:
             return self.tracer.refuse("dict.setdefault without a default gives None", "Give a default.")
         found = self.tracer.scalar("lookup", self, key, self._held(default))
@@ -91,7 +91,7 @@ class TracedDict(Growing, Traced):
 
     def update(self, other: Any = (), /, **named: Any) -> None:
         """As for dict."""
-        self._allow_change("dict")
+        self.allow_change("dict")
         pairs = other.pairs if issubclass(type(other), TracedDict) else None
         if pairs is None and is_traced(other):
             self._become(self._with(other))
@@ -188,7 +188,7 @@ class TracedDict(Growing, Traced):
             tracer.refuse(
                 f"{RUN_KEYS} changed", f"{_JOIN} For records: [{{**record, 'key': value}} for record in records]."
             )
-        self._allow_change("dict")
+        self.allow_change("dict")
         self._become(tracer.scalar("with_entry", self, key, self._held(item)))
 
     __hash__ = None  # type: ignore[assignment]  # as for dict

@@ -102,7 +102,7 @@ def _zipped(*lists: Any, strict: Any = False) -> Any:
     kept = any(map(goes_through_list, itertools.compress(lists, [not each for each in alone])))
     if len(lists) > 1 and type(lists[0]) is ListIterator and all(items is lists[0] for items in lists):
         lists = tuple(side_by_side(lists[0], len(lists)))
-    lists = tuple(as_rows(recorder, items) for items in lists)
+    lists = tuple(_letters(recorder, as_rows(recorder, items)) for items in lists)
     if recorder is None or kept or not any(type(items) is TracedList for items in lists):
         return zip(*lists, strict=strict)  # somebody may see how far a shorter list lets an iterator come
     if not strict:  # what has no end, as itertools.count(), goes as far as a list of the example
@@ -113,6 +113,11 @@ def _zipped(*lists: Any, strict: Any = False) -> Any:
     found = recorder.scalar("zip_strict" if strict else "zip", *lists)
     found.sized_by = _lengths(recorder, lists)
     return found
+
+
+def _letters(recorder: Recorder | None, items: Any) -> Any:
+    """The letters of a text in a list; anything else as it is."""
+    return recorder.scalar("list", items) if recorder is not None and type(items) is TracedStr else items
 
 
 def _numbers(recorder: Recorder, counter: Any, lists: Sequence[Any]) -> Any:
@@ -128,7 +133,7 @@ def _numbers(recorder: Recorder, counter: Any, lists: Sequence[Any]) -> Any:
 def _numbered(items: Any, start: Any = 0) -> Any:
     """Stands for `enumerate`."""
     recorder = active()
-    items = as_rows(recorder, items)
+    items = _letters(recorder, as_rows(recorder, items))
     if recorder is None or type(items) is not TracedList:
         return enumerate(items, start)
     found = recorder.scalar("enumerate", items, start)
@@ -141,9 +146,7 @@ def _reversed(items: Any, /) -> Any:
     recorder = active()
     if recorder is not None and isinstance(items, torch.Tensor) and items in recorder.values and recorder.rank(items):
         return rows_of(recorder, torch.flip(items, (0,)))
-    items = as_rows(recorder, items)
-    if recorder is not None and type(items) is TracedStr:
-        items = recorder.scalar("list", items)
+    items = _letters(recorder, as_rows(recorder, items))
     if recorder is None or type(items) is not TracedList:
         return reversed(items)
     found = recorder.scalar("reversed", items)
@@ -181,6 +184,8 @@ def _of_list(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
 
     def call(items: Any, /, *rest: Any, **kwargs: Any) -> Any:
         recorder, count = active(), references(items)
+        if type(items) is TracedSet and all(type(each) in (int, bool) for each in items.items.concrete):
+            items = items.items  # of whole numbers any order gives the same sum
         rest = (*rest, kwargs.pop("start")) if name == "total" and not rest and kwargs.keys() == {"start"} else rest
         if recorder is not None and not kwargs:
             asks = name in ("any", "all") and isinstance(items, Iterator)
@@ -264,6 +269,8 @@ def _best(plain: Any) -> Callable[..., Any]:
 
     def best(*args: Any, **kwargs: Any) -> Any:
         recorder = active()
+        if recorder is not None and len(args) == 1 and type(args[0]) is TracedSet and not kwargs:
+            return beside(args[0].items)
         if recorder is None or len(args) != 1 or kwargs.keys() not in ({"key"}, {"default"}, {"key", "default"}):
             return beside(*args, **kwargs)
         items, key = _keyed(args[0], kwargs.get("key"))

@@ -104,6 +104,21 @@ def updated(recorder: Recorder, table: TracedDict, given: Any, **named: Any) -> 
     table.update(_dict(recorder, found) if pairs else found, **named)
 
 
+def with_own_entry(recorder: Recorder | None, container: Any, key: Any, entry: Any) -> Any:
+    """What a list or a dict of one name is after ``container[key] = entry``: another one where the key is traced."""
+    if recorder is not None and isinstance(container, Growing) and not container.handed_on:
+        container.grow()
+    plain = recorder is not None and type(container) in (list, dict, defaultdict, Counter) and is_traced(key)
+    if recorder is None or not plain:
+        container[key] = entry
+        return container
+    if isinstance(container, list):
+        return recorder.scalar("with_entry", container, key, entry)
+    found = growing_dict(recorder, container).grow()
+    found[key] = entry
+    return found
+
+
 def _holds_key(pair: Any) -> bool:
     """Whether the first one of a pair, or the item itself, is decided at run time."""
     return is_traced(pair[0] if type(pair) in (tuple, list) and pair else pair)

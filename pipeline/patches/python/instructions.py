@@ -55,7 +55,7 @@ from .operations import (
     noting,
 )
 from .rounds.conditional import as_for_loops
-from .rounds.filling import filled_in_place
+from .rounds.filling import entered_in_place, filled_in_place, with_receivers_apart
 from .rounds.turning import FOLDED, LEAVABLE, LEAVE, ROUNDS, turning
 from .unpacking import GENERATED, starred
 
@@ -69,7 +69,8 @@ def instrumented(code: CodeType) -> CodeType:
     constants = tuple(instrumented(each) if isinstance(each, CodeType) else each for each in code.co_consts)
     if any(a is not b for a, b in zip(constants, code.co_consts, strict=True)):
         code = code.replace(co_consts=constants)
-    code = staying(as_for_loops(_uncaptured(with_plain_tests(code)), ROUNDS))
+    code = with_receivers_apart(_uncaptured(with_plain_tests(code)))
+    code = staying(as_for_loops(code, ROUNDS))
     plain = list(dis.get_instructions(code))
     filters = code.co_name == "<genexpr>" and any(each.opname in _JUMPS for each in plain)
     has_operation = any(_is_operation(each.opname, each.argval) for each in plain)
@@ -144,7 +145,7 @@ def _changed(instructions: Sequence[Any], code: CodeType) -> Iterable[list[Any]]
     choices = Choices(instructions, _JUMPS, connectives.jumps)
     appending = Appending(plain, code)
     carrying = Carrying(plain, code, set(appending.begins))
-    fills = dict(filled_in_place(plain))
+    fills = {**dict(filled_in_place(plain)), **dict(entered_in_place(plain))}
     for index, this in enumerate(instructions):
         if index in connectives.firsts:
             yield [*applied(connectives.firsts[index]), this]
@@ -154,7 +155,7 @@ def _changed(instructions: Sequence[Any], code: CodeType) -> Iterable[list[Any]]
             yield [*applied(choices.jumps[index]), *_exact(), this]
         elif index in choices.ends:
             yield [*_of(this, index, instructions, rounds), *_ended(choices.ends[index])]
-        elif index in fills:
+        elif index in fills and index not in appending.stores:
             yield fills[index]
         elif index in appending.begins:
             head, listed = appending.begins[index]

@@ -32,7 +32,7 @@ from ..library import special
 from ..library.asked_table import AskedTable
 from ..library.replacements import MODULES, OF_NUMPY, naming_device
 from ..redirect import stand_in_of
-from .entries import filled, items_of_any_length, updated
+from .entries import filled, items_of_any_length, updated, with_own_entry
 from .operations import HandedOver, active, formatted, holds_traced
 
 _FORMATS = ("format", "format_map")
@@ -118,7 +118,7 @@ def _receiver(name: str) -> Callable[[Any], Any]:
             return thing
         if type(thing) is str and (name in TEXT_METHODS or name in _FORMATS):
             return PlainText(thing)
-        if name == "extend" and type(thing) is TracedList:
+        if name in ("extend", "sort") and type(thing) is TracedList and thing.loop is not None:
             return _OwnList(recorder, thing)
         if name == "update" and issubclass(type(thing), TracedDict):
             return _OwnDict(recorder, thing)
@@ -210,6 +210,7 @@ RECEIVERS: dict[str, HandedOver] = {
         "manual_seed",
         "map",
         "extend",
+        "sort",
         "update",
         *_OF_SETS,
         *EXPRESSIONS,
@@ -235,6 +236,7 @@ class _OwnList:
 
     def sort(self, *, key: Any = None, reverse: Any = False) -> None:
         """As for list."""
+        self.items.allow_change("list")
         self.items.become(stand_in_of(sorted)(self.items, key=key, reverse=reverse))
 
     def extend(self, items: Any) -> None:
@@ -276,6 +278,8 @@ def filling(name: str) -> HandedOver:
     return HandedOver(lambda pair: filled(active(), pair[0], pair[1], name))
 
 
+OWN_ENTRY = HandedOver(lambda given: with_own_entry(active(), given[1], given[2], given[0]))
+"""What takes an entry, the list or dict of one name into which it goes, and its place, and gives what that is then."""
 OWN_LIST, OWN_DICT = HandedOver(_own_list), HandedOver(_own_dict)
 """What gives the receiver of a method that changes a list or a dict which nothing but a local variable knows, and what
 gives such a dict in which an entry is stored."""

@@ -55,9 +55,10 @@ class HandedOver:
         of_none: what it gives for None, where it compares with None.
         of_identity: whether it compares two things by identity.
         keeps_nothing: whether it only looks at the variables that it is given in a tuple.
+        passes: whether it gives what stands for the thing itself, for a loop that goes through it.
     """
 
-    keeps_nothing = False
+    keeps_nothing = passes = False
     of_none: bool | None = None
     of_identity = False
 

@@ -91,7 +91,7 @@ class Carrying:
     def _growing(self, body: range, head: int, inner: Set[int]) -> dict[str, Uses]:
         """The lists that a body changes and reads, or that have items before it."""
         code, found = self.instructions, dict[str, Uses]()
-        for name in {code[at].argval for at in body if code[at].opname in LOADS}:
+        for name in {code[at].argval for at in body if code[at].opname in (*LOADS, "STORE_FAST")}:
             uses = Uses(code, name, body)
             changes = uses.changes or any(code[at].opname == "STORE_FAST" and code[at].argval == name for at in body)
             if not changes or not uses.known or not self._is_new(name, head):
@@ -114,7 +114,7 @@ class Carrying:
 
         def is_made(loop: int) -> bool:
             made = is_new_list(code, places, name, loop, filled=True, kinds=_KINDS)
-            return made or has_one_name(code, name, loop)
+            return made or has_one_name(code, name, loop - 1)
 
         around = [(loop, range(loop + 1, places[id(code[loop].target)])) for loop in self.loops if loop < head]
         return is_made(head) or any(

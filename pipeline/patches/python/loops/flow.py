@@ -65,6 +65,10 @@ class LocalFlow:
         """Whether a name is stored from an instruction on."""
         return self._reaches([start], name, lambda at: _is(self.instructions[at], STORES, name))
 
+    def meets_later(self, at: int, name: str, places: Sequence[int]) -> bool:
+        """Whether some way from an instruction on meets one of others before the name is stored."""
+        return self._reaches(self.following(at), name, lambda place: place in places)
+
     def may_lack(self, name: str, place: int) -> bool:
         """Whether some way leads to an instruction without a store of a name."""
         return self._reaches([0], name, lambda at: at == place)

@@ -12,6 +12,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from ...redirect import name_of
+from .flow import LocalFlow
 from .outlined import SKIPPED
 
 CHANGES = tuple("append extend insert sort reverse pop remove clear add discard update setdefault".split())
@@ -55,6 +56,9 @@ _TAKES = (
 _ADDS = (0, 13)  # the arguments of BINARY_OP for + and +=
 
 
+_AT_ONCE = ("<listcomp>", "<setcomp>", "<dictcomp>")
+
+
 class Uses:
     """What some instructions do with a list, a set or a dict of one name.
 
@@ -70,6 +74,8 @@ class Uses:
         changes: where it is changed, by a method or by an entry that is stored in it.
         stores: the instructions that store such entries.
         entries: where a method is loaded that changes an entry, a list, as in ``table[key].append(item)``.
+        loops: those that go through it.
+        handed: where another list gets it, or another variable: it is another one when it changes again.
     """
 
     def __init__(
@@ -78,10 +84,16 @@ class Uses:
         self.names = around | {name}
         self.known, self.reads, self.changes, self.stores = True, False, list[int](), list[Any]()
         self.entries: list[int] = []
+        self.handed: list[int] = []
+        self.loops: list[range] = []
         for at in places:
             each = code[at]
             if each.opname.startswith("LOAD_") and each.argval == name:
                 self._meet(code, at)
+        self.known &= not any(at in loop for at in self.changes for loop in self.loops)
+        if self.handed and self.known:  # an entry of another container may be found there again
+            flow = LocalFlow(code)
+            self.known = not around and not any(flow.meets_later(at, name, self.changes) for at in self.handed)
 
     def _meet(self, code: Sequence[Any], at: int) -> None:
         taker, depth = taker_of(code, at)
@@ -96,10 +108,17 @@ class Uses:
             self.known &= depth > 1
             self.reads = True
             self._meet_entry(code, at, taker)
+        elif name.startswith("CALL") and asked(code, at) == "append":
+            self.handed.append(_place(code, at, taker))
         elif name.startswith("CALL"):
             name = asked(code, at)
             self.known &= name in _ASKING
             self.reads |= name != "len"
+        elif name == "GET_ITER":
+            self.reads = True
+            self._meet_loop(code, _place(code, at, taker))
+        elif name == "STORE_FAST" and depth == 1 and not _is_changed(code, taker.argval):
+            self.handed.append(_place(code, at, taker))
         elif name in OF_ENTRY and depth == _BELOW_KEY:
             self.changes.append(at)
             self.stores.append(taker)
@@ -110,6 +129,21 @@ class Uses:
             self.known &= getattr(code[_place(code, at, taker) + 1].argval, "keeps_nothing", False)
         else:
             self.known &= name.startswith("POP_JUMP") or name in _TAKES
+
+    def _meet_loop(self, code: Sequence[Any], begin: int) -> None:
+        """Takes note of a loop through the list, which must be over before that changes."""
+        following = code[begin + 1]
+        if following.opname == "FOR_ITER":
+            self.loops.append(range(begin, _place(code, 0, following.target)))
+            return
+        made = next((at for at in range(begin, 0, -1) if isinstance(code[at].argval, CodeType)), 0)
+        name = code[made].argval.co_name if made else ""
+        if name != "<genexpr>":
+            self.known &= name in _AT_ONCE
+            return
+        while code[made - 1].opname in ("LOAD_CLOSURE", "BUILD_TUPLE"):
+            made -= 1
+        self.known &= asked(code, made) in _ASKING
 
     def _meet_entry(self, code: Sequence[Any], at: int, given: Any) -> None:
         """Takes note of an entry that an instruction gives, and that a method or a store changes, or an entry of it."""
@@ -142,6 +176,13 @@ class Uses:
         self.changes.append(at)
         self.entries += [place + 1 for place in uses.changes if code[place + 1].opname in _ATTRIBUTES] + uses.entries
         self.stores += uses.stores
+
+
+def _is_changed(code: Sequence[Any], name: str) -> bool:
+    """Whether a list of some name is changed by a method, or by an entry that is stored in it."""
+    loads = [at for at, each in enumerate(code) if each.opname.startswith("LOAD_") and each.argval == name]
+    takers = [(code[at + 1], taker_of(code, at)[0]) for at in loads]
+    return any(one.argval in CHANGES or (two is not None and two.opname in OF_ENTRY) for one, two in takers)
 
 
 def _place(code: Sequence[Any], start: int, each: Any) -> int:
@@ -223,6 +264,9 @@ def taker_of(code: Sequence[Any], start: int) -> tuple[Any, int]:
             continue
         if inside and each.opname == "JUMP_FORWARD":  # from one side of `a if condition else b` to what follows both
             at = _place(code, at, each.target) - 1
+            continue
+        if depth == _BELOW_KEY and each.opname in ("SWAP", "ROT_TWO") and getattr(code[at - 1].argval, "passes", False):
+            at, depth = at + 1, 1  # past the subscript that hands it over
             continue
         ends = each.opname in _ATTRIBUTES or each.opname.startswith("POP_JUMP")
         if ends and depth == 1:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 _NO_VALUE = object()
+_EMPTY_LIST: list[Any] = []
+"""Stands for the list that ``return []`` makes."""
 _RETURNS = ("RETURN_VALUE", "RETURN_CONST")
 _JUMPS = ("JUMP_FORWARD", "JUMP_ABSOLUTE", "JUMP_BACKWARD")
 
@@ -134,6 +136,8 @@ def _same_end(code: Sequence[Any], one: int, other: int) -> int:
 
 def _returned(code: Sequence[Any], at: int) -> Any:
     """The constant that some instructions return, if they do that only."""
+    if code[at].opname == "BUILD_LIST" and not code[at].arg and code[at + 1].opname == "RETURN_VALUE":
+        return _EMPTY_LIST
     if code[at].opname == "RETURN_CONST" or (code[at].opname == "LOAD_CONST" and code[at + 1].opname == "RETURN_VALUE"):
         return code[at].argval if type(code[at].argval) in (str, int, float, bool) else None
     return _NO_VALUE
@@ -209,7 +213,8 @@ class GoingOn:
         return [*kept, *self._store(True, flag), *told, self.make(BACK, target=head)]
 
     def _store(self, constant: Any, name: str) -> list[Any]:
-        return [self.make("LOAD_CONST", argval=constant), self.make("STORE_FAST", argval=name)]
+        makes = self.make("BUILD_LIST", arg=0) if constant is _EMPTY_LIST else self.make("LOAD_CONST", argval=constant)
+        return [makes, self.make("STORE_FAST", argval=name)]
 
 
 IF_FALSE = "POP_JUMP_FORWARD_IF_FALSE" if sys.version_info[:2] == (3, 11) else "POP_JUMP_IF_FALSE"

@@ -53,7 +53,8 @@ def is_new_list(
 
 def stores_new_list(code: Sequence[Any], at: int) -> bool:
     """Whether an instruction stores a list, a set or a dict that was made for it."""
-    return _made(code, at, filled=True, kinds=("list", "set", "dict")) is not None or _is_copied(code, at)
+    built = _made(code, at, filled=True, kinds=("list", "set", "dict")) is not None
+    return built or _is_copied(code, at) or (at > 0 and _repeats(code[at - 1]))
 
 
 def _is_copied(code: Sequence[Any], store: int) -> bool:

@@ -32,6 +32,7 @@ def _leave(iterator: Any) -> None:
 
 
 LEAVABLE, LEAVE = HandedOver(_leavable), HandedOver(_leave)
+LEAVABLE.passes = True
 """What makes an iterable one that can be told to end, and what tells it."""
 
 
