@@ -17,6 +17,7 @@ from tests.everyday.loops import (
     branches,
     carrying,
     conditional,
+    first_week,
     growing,
     iterators,
     leaving,
@@ -182,6 +183,28 @@ def test_loops_that_branch_on_their_items(name) -> None:
 @pytest.mark.parametrize("name", carrying.CASES)
 def test_loops_that_carry_values(name) -> None:
     check(carrying.CASES[name])
+
+
+@pytest.mark.parametrize("name", first_week.CASES)
+def test_loops_of_the_first_week(name) -> None:
+    check(first_week.CASES[name])
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("process", first_week.FIXED)
+def test_a_list_that_changes_under_another_name_keeps_the_length(process) -> None:
+    with pytest.warns(UserWarning, match="the length is fixed to 3|the length of 'numbers' is fixed to 3"):
+        mod = loaded(process, [3, 1, 2])
+    assert mod([3, 1, 2]) == process([3, 1, 2])
+    with pytest.raises(tracepack.TracepackError, match="expected (list of )?3"):
+        mod([3, 1, 2, 2])
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("process", first_week.FORMS)
+def test_a_loop_that_keeps_the_length_shows_the_form_that_does_not(process) -> None:
+    with pytest.warns(UserWarning, match=first_week.FORMS[process]):
+        tracepack.trace(process, [3, 1, 2])
 
 
 @pytest.mark.parametrize("name", conditional.CASES)
