@@ -101,7 +101,7 @@ class Loop:
 
     def _shown(self) -> list[Any]:
         """The items of the example; those that an empty range begins with."""
-        return self.source.concrete or self.source.samples
+        return self.source.concrete or [*self.source.samples]
 
     def _example(self, given: tuple[bool, ...]) -> Any:
         """The item of the example for a way: one that takes it, where there is one."""

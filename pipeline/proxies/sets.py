@@ -165,7 +165,7 @@ class TracedSet(Growing):
 
     def _refuse(self) -> NoReturn:
         form = of_set(user_line())
-        fix = f"Go through {form}; {_ORDER[0].lower()}{_ORDER[1:]}" if form else _ORDER
+        fix = _ORDER.replace("sorted(…)", form) if form else _ORDER
         self.tracer.refuse(f"{UNORDERED}: Python's differs from run to run", fix)
 
     def __getattr__(self, name: str) -> Any:

@@ -32,7 +32,7 @@ def counted(words):
 
 
 FIXED = {
-    "while": (counted, [["a", "bb"]], [["a"]], "the number of rounds is fixed. A for loop over the list"),
+    "while": (counted, [["a", "bb"]], [["a"]], "the number of rounds is fixed. Two comparisons with `and`"),
     "a method that is not recorded": (
         lambda s: len(s.format(1)),
         ["ab"],

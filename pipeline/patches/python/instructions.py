@@ -28,6 +28,7 @@ from .loops.comprehensions import Comprehensions
 from .loops.flow import onwards, raised_by
 from .loops.growing import goes_into_loop
 from .loops.leaving import BACK, IF_FALSE, GoingOn, loops_left_early, names_for
+from .loops.nested_returns import AsBreaks, nested_returns
 from .loops.new_lists import CHANGING, is_changed_dict, is_own_list
 from .loops.outlined import outlined
 from .methods import OWN_DICT, OWN_LIST, PIECES, RECEIVERS
@@ -88,10 +89,25 @@ def _uncaptured(code: CodeType) -> CodeType:
     return rewritten(code, lambda found: uncaptured(found, names, code, make), tuple(own(name) for name in names))
 
 
+def _with_breaks(code: CodeType) -> CodeType:
+    """The code with breaks for returns in a loop inside of another one; the same object without any."""
+    if sum(each.opname == "FOR_ITER" for each in dis.get_instructions(code)) < _OF_NESTED:
+        return code
+    found = nested_returns(outlined(assembler().cleaned_instructions(code, True)))
+    if found is None:
+        return code
+    names, make = ("returned both", "value of both"), assembler().create_instruction
+    return rewritten(code, lambda plain: AsBreaks(make, names).groups(plain, found), names)
+
+
+_OF_NESTED = 2
+
+
 def staying(code: CodeType) -> CodeType:
     """The code with loops that go on where they were left early; the same object without any."""
     if not any(each.opname == "FOR_ITER" for each in dis.get_instructions(code)):
         return code
+    code = _with_breaks(code)
     made = assembler()
     instructions = made.cleaned_instructions(code, True)
     if sys.version_info >= (3, 13):

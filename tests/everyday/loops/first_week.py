@@ -149,6 +149,49 @@ def two_sum_once(numbers):
     return found
 
 
+def checked(numbers):
+    total = 0
+    for x in numbers:
+        if x > 7:
+            return "too large"
+        total += x
+    return f"{total} in all"
+
+
+def product_of_two(numbers):
+    for a in numbers:
+        for b in numbers:
+            if a * b == 6:
+                return [a, b]
+    return []
+
+
+def place_of_two(numbers):
+    for i in range(len(numbers)):
+        for j in range(i + 1, len(numbers)):
+            if numbers[i] + numbers[j] == 4:
+                return i * 10 + j
+    return -1
+
+
+def runs(numbers):
+    found = []
+    for x in numbers:
+        if found and found[-1][0] == x:
+            found[-1][1] += 1
+        else:
+            found.append([x, 1])
+    return found
+
+
+def smoothed(numbers):
+    found, before = [], None
+    for x in numbers:
+        before = x / 1 if before is None else 0.5 * x + 0.5 * before
+        found.append(before)
+    return found
+
+
 def pairs(numbers):
     count = 0
     for i in range(len(numbers)):
@@ -198,6 +241,11 @@ CASES = {
     **{
         process.__name__: Case(process, *_NUMBERS)
         for process in (
+            checked,
+            product_of_two,
+            place_of_two,
+            runs,
+            smoothed,
             extended,
             extended_in_rounds,
             parted,
@@ -264,11 +312,13 @@ def _in_a_row(numbers):
 
 
 def _found_in_both(numbers):
-    for i in range(len(numbers)):
-        for j in range(i + 1, len(numbers)):
-            if numbers[i] + numbers[j] == 4:
-                return [i, j]
-    return []
+    total = 0
+    for a in numbers:
+        for b in numbers:
+            if a + b == 4:
+                return [a, b]
+            total += b
+    return [total]
 
 
 def _in_any_order(numbers):
@@ -279,6 +329,6 @@ FORMS = {
     _searched_with_else: "A variable that is set before the loop, in place of its `else`, keeps it free",
     _in_a_row: "Two comparisons with `and` in place of one in a row keep it free",
     _found_in_both: "set once, `if … and not found:`, and returned after both loops",
-    _in_any_order: r"Go through sorted\(set\(numbers\)\)",
+    _in_any_order: r"Use sorted\(set\(numbers\)\), len",
 }
 """What keeps the length of the example, with the form that does not."""

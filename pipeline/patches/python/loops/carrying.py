@@ -85,8 +85,9 @@ class Carrying:
             later = {name for name in lists | growing.keys() if may_change_later(code, flow.places, name, end)}
             first = code[head + 1]
             left = first.argval if first.opname == "LOAD_FAST" and is_flag(first.argval) else ""
-            growing_at, read_at, later_at = (_places(names, some) for some in (growing.keys(), read, later))
-            self.heads[head] = Carried(names, growing_at, read_at, later_at, left)
+            unread = {name for name in names if not flow.reads_later(end, name)}
+            places = [_places(names, some) for some in (growing.keys(), read, later, unread)]
+            self.heads[head] = Carried(names, places[0], places[1], places[2], places[3], left)
 
     def _growing(self, body: range, head: int, inner: Set[int]) -> dict[str, Uses]:
         """The lists that a body changes and reads, or that have items before it."""
@@ -95,6 +96,10 @@ class Carrying:
             uses = Uses(code, name, body)
             changes = uses.changes or any(code[at].opname == "STORE_FAST" and code[at].argval == name for at in body)
             if not changes or not uses.known or not self._is_new(name, head):
+                continue
+            if not (uses.changes or uses.loaded) and not is_new_list(code, self.flow.places, name, head):
+                continue  # a number or a tensor may be set as well
+            if uses.handed and not (uses.changes or self._is_built(name, head)):
                 continue
             shared = any(name in self.heads[loop].names for loop in inner & self.heads.keys())
             if shared or not self._only_appends(name, body) or not is_new_list(code, self.flow.places, name, head):
@@ -120,6 +125,10 @@ class Carrying:
         return is_made(head) or any(
             head in body and is_made(loop) and Uses(code, name, body).known for loop, body in around
         )
+
+    def _is_built(self, name: str, head: int) -> bool:
+        """Whether a list, a set or a dict is built before a loop."""
+        return is_new_list(self.instructions, self.flow.places, name, head, filled=True, kinds=_KINDS)
 
     def _only_appends(self, name: str, body: range) -> bool:
         code = self.instructions

@@ -70,7 +70,7 @@ class Uses:
 
     Attributes:
         known: whether nothing but the name can keep the list.
-        reads: whether items of it are read.
+        loaded: whether they ask for it at all; reads: whether items of it are read.
         changes: where it is changed, by a method or by an entry that is stored in it.
         stores: the instructions that store such entries.
         entries: where a method is loaded that changes an entry, a list, as in ``table[key].append(item)``.
@@ -82,6 +82,7 @@ class Uses:
         self, code: Sequence[Any], name: str, places: Iterable[int], around: frozenset[str] = frozenset()
     ) -> None:
         self.names = around | {name}
+        self.loaded = False
         self.known, self.reads, self.changes, self.stores = True, False, list[int](), list[Any]()
         self.entries: list[int] = []
         self.handed: list[int] = []
@@ -89,6 +90,7 @@ class Uses:
         for at in places:
             each = code[at]
             if each.opname.startswith("LOAD_") and each.argval == name:
+                self.loaded = True
                 self._meet(code, at)
         self.known &= not any(at in loop for at in self.changes for loop in self.loops)
         if self.handed and self.known:  # an entry of another container may be found there again
