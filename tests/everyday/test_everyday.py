@@ -201,6 +201,15 @@ def test_a_list_that_changes_under_another_name_keeps_the_length(process) -> Non
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("process", first_week.UNSHOWN)
+def test_a_list_that_changes_under_another_name_on_another_way_is_no_value(process) -> None:
+    mod = loaded(process, [5])
+    assert mod([5]) == process([5])
+    with pytest.raises(tracepack.TracepackError, match="expected (list of )?1|a branch was taken on it"):
+        mod([7, 1, 7, 2])
+
+
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("process", first_week.FORMS)
 def test_a_loop_that_keeps_the_length_shows_the_form_that_does_not(process) -> None:
     with pytest.warns(UserWarning, match=first_week.FORMS[process]):

@@ -294,6 +294,37 @@ FIXED = [handed_on_and_changed, kept_twice, entry_kept]
 """Lists with two names, one of which changes them: as many rounds as the example has."""
 
 
+def added_after_handing_on(numbers):
+    found, batch = [], []
+    for x in numbers:
+        if x == 7:
+            found.append(batch)
+        batch += [x]
+    return found
+
+
+def popped_under_another_name(numbers):
+    rest = list(numbers)
+    other = rest
+    while len(rest) > 1:
+        rest.pop()
+    return other
+
+
+def changed_behind_the_loop(numbers):
+    found, batch = [], []
+    for x in numbers:
+        batch.append(x)
+        if x == 7:
+            found.append(batch)
+    batch.append(3)
+    return found
+
+
+UNSHOWN = [added_after_handing_on, popped_under_another_name, changed_behind_the_loop]
+"""Lists with two names, one of which changes them on a way that the example does not take."""
+
+
 def _searched_with_else(numbers):
     for x in numbers:
         if x > 2:

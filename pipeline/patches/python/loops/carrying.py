@@ -15,7 +15,7 @@ from ....lists.carried import Carried
 from ....proxies.lists import GROWING
 from .appending import changes_others, leaves_itself
 from .flow import LOADS, LocalFlow, is_rare, stored_cells, stored_inside
-from .growing import Uses, may_change_later
+from .growing import Uses, changing, may_change_later
 from .leaving import is_flag
 from .new_lists import has_one_name, is_new_list, is_own_list, stores_new_list
 
@@ -59,7 +59,7 @@ class Carrying:
         stores = {flow.places[id(each)] for uses in known for each in uses.stores}
         if inner - self.known or leaves_itself(code, body, head, flow.places, inner | stores):
             return
-        if sum(each.target is code[end] for each in code) != 1:
+        if sum(each.target is code[end] for each in code) != 1 or self._grows_elsewhere(stored - own, body, head):
             return
         cells = stored_cells(code, body)
         kept = {name for name in cells if flow.reads_later(end, name)} | flow.unstored(body, cells)
@@ -88,6 +88,12 @@ class Carrying:
             unread = {name for name in names if not flow.reads_later(end, name)}
             places = [_places(names, some) for some in (growing.keys(), read, later, unread)]
             self.heads[head] = Carried(names, places[0], places[1], places[2], places[3], left)
+
+    def _grows_elsewhere(self, names: set[str], body: range, head: int) -> bool:
+        """Whether ``items += [item]`` in a body changes a list that has another name, too."""
+        code = self.instructions
+        built = [name for name in names if self._is_built(name, head) and set(changing(code, name)).intersection(body)]
+        return any(not Uses(code, name, body).known for name in built)
 
     def _growing(self, body: range, head: int, inner: Set[int]) -> dict[str, Uses]:
         """The lists that a body changes and reads, or that have items before it."""

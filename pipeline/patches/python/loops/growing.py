@@ -94,8 +94,8 @@ class Uses:
                 self._meet(code, at)
         self.known &= not any(at in loop for at in self.changes for loop in self.loops)
         if self.handed and self.known:  # an entry of another container may be found there again
-            flow = LocalFlow(code)
-            self.known = not around and not any(flow.meets_later(at, name, self.changes) for at in self.handed)
+            flow, changes = LocalFlow(code), changing(code, name)
+            self.known = not around and not any(flow.meets_later(at, name, changes) for at in self.handed)
 
     def _meet(self, code: Sequence[Any], at: int) -> None:
         taker, depth = taker_of(code, at)
@@ -110,7 +110,9 @@ class Uses:
             self.known &= depth > 1
             self.reads = True
             self._meet_entry(code, at, taker)
-        elif name.startswith("CALL") and asked(code, at) == "append":
+        elif (
+            name.startswith("CALL") and asked(code, at) == "append" and not _changes_entries(code, code[at - 2].argval)
+        ):
             self.handed.append(_place(code, at, taker))
         elif name.startswith("CALL"):
             name = asked(code, at)
@@ -119,7 +121,7 @@ class Uses:
         elif name == "GET_ITER":
             self.reads = True
             self._meet_loop(code, _place(code, at, taker))
-        elif name == "STORE_FAST" and depth == 1 and not _is_changed(code, taker.argval):
+        elif name == "STORE_FAST" and depth == 1 and not changing(code, taker.argval):
             self.handed.append(_place(code, at, taker))
         elif name in OF_ENTRY and depth == _BELOW_KEY:
             self.changes.append(at)
@@ -180,11 +182,25 @@ class Uses:
         self.stores += uses.stores
 
 
-def _is_changed(code: Sequence[Any], name: str) -> bool:
-    """Whether a list of some name is changed by a method, or by an entry that is stored in it."""
+def changing(code: Sequence[Any], name: str) -> list[int]:
+    """Where a list of some name is loaded to be changed: by a method, an entry that is stored in it, or by +=."""
     loads = [at for at, each in enumerate(code) if each.opname.startswith("LOAD_") and each.argval == name]
-    takers = [(code[at + 1], taker_of(code, at)[0]) for at in loads]
-    return any(one.argval in CHANGES or (two is not None and two.opname in OF_ENTRY) for one, two in takers)
+    return [at for at in loads if code[at + 1].argval in CHANGES or _is_written(taker_of(code, at)[0])]
+
+
+def _is_written(taker: Any) -> bool:
+    if taker is None:
+        return True  # nobody knows
+    adds = taker.opname == "INPLACE_ADD" or (taker.opname == "BINARY_OP" and taker.arg == _ADDS[1])
+    return adds or taker.opname in OF_ENTRY
+
+
+def _changes_entries(code: Sequence[Any], name: str) -> bool:
+    """Whether an entry of a list of some name is changed, as in ``rows[-1].append(item)``."""
+    loads = [at for at, each in enumerate(code) if each.opname.startswith("LOAD_") and each.argval == name]
+    reads = [_place(code, at, taker) for at in loads if (taker := taker_of(code, at)[0]) and taker.opname in _READS]
+    takers = [taker_of(code, at)[0] for at in reads]
+    return any(each is None or each.argval in _OF_ENTRIES or each.opname in OF_ENTRY for each in takers)
 
 
 def _place(code: Sequence[Any], start: int, each: Any) -> int:
