@@ -26,12 +26,16 @@ class Carried:
         growing: the places among them of lists that the body does more with than to append to them.
         read: those of lists whose items it reads.
         later: those of lists that the function may change after the loop.
+        unread: those of variables that nothing reads after the loop.
+        left: the name of the variable that says whether the loop was left; empty where there is none.
     """
 
     names: tuple[str, ...] = ()
     growing: frozenset[int] = frozenset()
     read: frozenset[int] = frozenset()
     later: frozenset[int] = frozenset()
+    unread: frozenset[int] = frozenset()
+    left: str = ""
 
 
 def keeps_keys(start: Any, value: Any, after: Any, nodes: Sequence[Node]) -> bool:

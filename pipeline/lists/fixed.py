@@ -16,6 +16,7 @@ from ...ops.runtime.user_code import user_stacklevel
 from ..proxies.branches import BRANCH
 from ..recording.guards import HELD, MATCH, ONE_BY_ONE
 from ..rules.advice.instead import ANY_LENGTH, BOTH_WAYS, both_ways, instead, of_any_length, with_match
+from ..rules.advice.loop_forms import loop_form, of_rounds
 from ..rules.gradients import ASKS_GRAD_MODE
 from ..rules.metadata import ROWS
 from ..signature.handlers import caught_errors
@@ -189,17 +190,14 @@ def _fixed(node: Node, guard: Guard, what: str) -> Iterator[str]:
         yield f"{node.line}: a text is fixed to {found!r}, because {why}{'. ' if form else ''}{form}"
     elif type(found) in (int, float, complex, bool) and (type(found) is not bool or what == "an argument"):
         any_form = both_ways(node.line) if why == BRANCH else _ANY_ROWS if why in ONE_BY_ONE else ""
-        form = instead(node.line) or any_form
+        form = instead(node.line) or any_form or loop_form(node.line)
         yield f"{node.line}: {what} is fixed to {found!r}, because {why}{'. ' if form else ''}{form.rstrip('.')}"
 
 
 def _rounds(node: Node, guard: Guard) -> Iterator[str]:
     """The line for a `while` loop that Python ran: as many rounds as for the example."""
     if guard.reason == _ONLY + BRANCH and _is_while(node):
-        yield (
-            f"{node.line}: the number of rounds is fixed. A for loop over the list, the rows or a range, or "
-            "tracepack.while_loop, keeps it free"
-        )
+        yield f"{node.line}: the number of rounds is fixed. {of_rounds(node.line)}"
 
 
 def _is_while(node: Node) -> bool:

@@ -27,6 +27,7 @@ from ..proxies.trees import concrete, is_array, list_type, own_copy, value_type
 from ..recording.recorder import Recorder
 from .carried import Carried, begun, keeps_keys, kind_of_carried
 from .loop import Loop
+from .walking.empty_lists import OrEmpty
 from .ways import Tree, closed_graph
 
 
@@ -44,7 +45,7 @@ class Fold(Loop):
         carried: a value of the body for each; None for what no round changes.
         floats: the places of whole numbers that a round makes floats of.
         unlike: what a round made another kind of value of, such as a tensor of the 0 that a sum begins with.
-        apart: whether the first round was recorded by itself, since it makes another kind of value.
+        apart: whether the first round was recorded by itself, since it makes another kind of value; or_empty: it was.
     """
 
     def __init__(self, recorder: Recorder, source: TracedList) -> None:
@@ -55,8 +56,8 @@ class Fold(Loop):
         self.carried: list[Value | None] = []
         self.handed: list[Any] = []
         self.floats: set[int] = set()
-        self.unlike = ""
-        self.apart = False
+        self.unlike, self.apart = "", False
+        self.or_empty: OrEmpty | None = None
         self.item: Any = None
         self.appends: list[set[int]] = []
 
@@ -88,7 +89,9 @@ class Fold(Loop):
         if not self.waiting and self._grows_floats():
             self.ways, self.waiting = [], [()]
         if not self.waiting:
-            return self._results()
+            return (
+                self._results() if self.or_empty is None else self.or_empty.joined(self._results(), self.names.unread)
+            )
         for value in self.carried:
             self.recorder.rounds.left.pop(id(value), None)
         self.item = super().__next__()
@@ -188,7 +191,9 @@ class Fold(Loop):
         if self.apart or (branches and any(type(each) is list for each in self.given)):
             if type(start) in SCALARS:
                 self._refuse(f"begins as a {self.unlike}, of which it makes a tensor", "Start with torch.zeros(()).")
-            self._refuse(f"carries a {type(start).__name__}", "Start with a number, a text or a tensor.")
+            of_tuple = "Carry its parts, or start with a list, [], and add to it: items += [item]."
+            form = of_tuple if type(start) is tuple else "Start with a number, a text or a tensor."
+            self._refuse(f"carries a {type(start).__name__}", form)
 
     def _first_apart(self) -> tuple[Any, ...]:
         """Records the first round by itself, on the first item; the loop is that over the rest.
@@ -206,7 +211,7 @@ class Fold(Loop):
         self.floats, self.unlike, self.apart = set(), "", True
         more, kind = recorder.scalar("gt", source.length(), 0), source.value.type
         guard = Guard(True, f"the list is empty, and what the loop carries begins as {found}")
-        recorder.nodes.append(Node(guard, (more.value,), {}, None, self.line))
+        self.or_empty = OrEmpty(recorder, more, guard, self.given)
         self.item = self.part(source.value, 0, source.concrete[0], kind.item if isinstance(kind, ListType) else None)
         self.source = recorder.scalar("getitem", source, slice(1, None))
         return tuple(growable(recorder, each) for each in self.given)

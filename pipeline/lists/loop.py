@@ -29,6 +29,7 @@ from ..proxies.make import TracedOptional, traced
 from ..proxies.trees import same_container, value_type
 from ..recording.recorder import Recorder
 from ..rules.gradients import end_grad_mode, follow_grad_mode
+from .walking.iterators import ListIterator
 from .ways import EMPTY, MOST_WAYS, Fork, Tree, Way, closed_graph, from_outside, list_of_results
 
 
@@ -89,7 +90,7 @@ class Loop:
         Raises:
             RecordError: the list of the example is empty.
         """
-        if not self.source.concrete:
+        if not self._shown():
             self.recorder.refuse(
                 f"{EMPTY}, so that nothing shows what is done to an item", "Trace with a list of one item at least."
             )
@@ -97,11 +98,15 @@ class Loop:
             self.recorder.refuse(WITH_NONE, "Choose what stands for None before: {'label': label or 'none'}.")
         self.grad_mode = follow_grad_mode(self.recorder)
         self.recorder.rounds.open.append(self)
-        self.value = Value(value_type(self.source.concrete[0]) if self.source.with_none is None else ANY)
+        self.value = Value(value_type(self._shown()[0]) if self.source.with_none is None else ANY)
+
+    def _shown(self) -> list[Any]:
+        """The items of the example; those that an empty range begins with."""
+        return self.source.concrete or [*self.source.samples]
 
     def _example(self, given: tuple[bool, ...]) -> Any:
         """The item of the example for a way: one that takes it, where there is one."""
-        items = self.source.concrete
+        items = self._shown()
         if not given:
             return items[0]
         known = next(way for way in reversed(self.ways) if tuple(way.taken[: len(given) - 1]) == given[:-1])
@@ -319,6 +324,8 @@ def collected(recorder: Recorder, items: Any) -> Any:
         return items
     if type(items) is TracedBytes:
         return items.tensor.tolist()
+    if type(items) is ListIterator:
+        return items.taken()
     recorder.rounds.closing = None
     found = list(items)
     loop = recorder.rounds.closing

@@ -14,6 +14,7 @@ from ..proxies.lists import TracedList
 from ..recording.control_flow import require_functions
 from ..recording.recorder import Recorder
 from .loop import Loop
+from .walking.iterators import ListIterator
 
 
 def map(function: Callable[[Any], Any], items: Any) -> list[Any]:
@@ -70,6 +71,8 @@ def as_rows(recorder: Recorder | None, items: Any) -> Any:
     """The rows of a tensor or an array of the recording as a list of any length; anything else as it is."""
     if recorder is None:
         return items
+    if type(items) is ListIterator:
+        return items.taken()
     if type(items) is TracedArray:
         return rows_of(recorder, items) if items.ndim else items
     own = isinstance(items, torch.Tensor) and items in recorder.values

@@ -23,11 +23,13 @@ class TracedDict(Growing, Traced):
         patterns: an entry that the code put in, where that is a set or a dict, in all ways through a loop.
         samples: what was put into its entries that are dicts, in all ways through a loop.
         alike: makes an entry what a pattern is; listed: makes a list of a set.
+        pairs: the keys and entries, where they are known one by one; else None.
     """
 
     missing: Callable[[], Any] | None = None
     alike: Callable[[Any, Any], Any]
     listed: Callable[[Any], Any]
+    pairs: list[tuple[Any, Any]] | None = None
 
     def __init__(self, tracer: Tracer, value: Value, concrete: dict[Any, Any], varies: bool) -> None:
         self._bind(tracer, value, concrete, varies)
@@ -80,7 +82,7 @@ class TracedDict(Growing, Traced):
 
     def setdefault(self, key: Any, default: Any = None) -> Any:
         """As for dict, with a default of the kind that the entries have."""
-        self._allow_change("dict")
+        self.allow_change("dict")
         if default is None:
             return self.tracer.refuse("dict.setdefault without a default gives None", "Give a default.")
         found = self.tracer.scalar("lookup", self, key, self._held(default))
@@ -88,12 +90,43 @@ class TracedDict(Growing, Traced):
         return self._entry(key, self._as_put(found))
 
     def update(self, other: Any = (), /, **named: Any) -> None:
-        """As for dict, with a plain dict or plain pairs."""
-        self._allow_change("dict")
-        if is_traced(other):
-            self.tracer.refuse("dict.update by entries of run time cannot be recorded", _JOIN)
-        for key, item in dict(other, **named).items():
+        """As for dict."""
+        self.allow_change("dict")
+        pairs = other.pairs if issubclass(type(other), TracedDict) else None
+        if pairs is None and is_traced(other):
+            self._become(self._with(other))
+        else:
+            for key, item in pairs or _pairs(other):
+                self[key] = item
+        for key, item in named.items():
             self[key] = item
+
+    def _with(self, other: Any) -> Any:
+        """A dict with the entries of another one, too."""
+        tracer, one = self.tracer, TracedDict(self.tracer, self.value, self.concrete, self.varies)
+        lists = (other.keys(), other.values()) if is_traced(other) else (list(other), [*other.values()])
+        both = zip((one.keys(), one.values()), lists, strict=True)
+        return tracer.scalar("dict", *(tracer.scalar("cat_strings", *each) for each in both))
+
+    def _become(self, new: TracedDict) -> None:
+        """Makes the dict another one, in code that may change it."""
+        self.pairs = None
+        self._bind(self.tracer, new.value, new.concrete, new.varies)
+        if self.place is not None:
+            self.place.put(self.like(new.value, new.concrete))
+
+    def __or__(self, other: Any) -> Any:
+        return self._with(other) if isinstance(other, dict) else NotImplemented
+
+    def __ror__(self, other: Any) -> Any:
+        made: TracedDict = self.tracer.scalar("dict", list(other), [*other.values()])
+        return made._with(self)
+
+    def __ior__(self, other: Any) -> Any:
+        if self.loop is None:
+            return self | other
+        self.update(other)
+        return self
 
     def __contains__(self, key: Any) -> bool:
         return bool(self.tracer.pin(self.tracer.scalar("contains", self, key), "it was searched"))
@@ -155,13 +188,15 @@ class TracedDict(Growing, Traced):
             tracer.refuse(
                 f"{RUN_KEYS} changed", f"{_JOIN} For records: [{{**record, 'key': value}} for record in records]."
             )
-        self._allow_change("dict")
-        new = tracer.scalar("with_entry", self, key, self._held(item))
-        self._bind(tracer, new.value, new.concrete, new.varies)
-        if self.place is not None:
-            self.place.put(self.like(new.value, new.concrete))
+        self.allow_change("dict")
+        self._become(tracer.scalar("with_entry", self, key, self._held(item)))
 
     __hash__ = None  # type: ignore[assignment]  # as for dict
+
+
+def _pairs(other: Any) -> Any:
+    """The pairs of a dict, or of a list of them."""
+    return other.items() if isinstance(other, dict) else other
 
 
 Mapping.register(TracedDict)  # which `match` asks for where a case is a dict: nothing shows it another class

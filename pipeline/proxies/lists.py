@@ -146,7 +146,7 @@ class Growing:
     def meet(self, entry: Any) -> None:
         """Takes note of what an entry has become."""
 
-    def _allow_change(self, what: str) -> None:
+    def allow_change(self, what: str) -> None:
         """Refuses a change by other code than that which may make one."""
         if self.place is not None:
             self.place.check()
@@ -167,6 +167,7 @@ class TracedList(Growing, Traced):
         objects: makes the object that the code gets of an item, where it goes through objects; else None.
         with_none: an example of its items where some may be None, NESTED where parts of them may be; else None.
         shared: whether containers among its items have other names, too, so that no loop changes them.
+        samples: an item that it might have, where the example shows none.
         view: whether it stands for a range, or the keys, values or items of a dict, which equal no list.
     """
 
@@ -176,6 +177,7 @@ class TracedList(Growing, Traced):
     objects: Any = None
     with_none: Any = None
     shared: bool = False
+    samples: Sequence[Any] = ()
     view: bool = False
 
     def __init__(self, tracer: Tracer, value: Value, concrete: list[Any], varies: bool) -> None:
@@ -213,7 +215,8 @@ class TracedList(Growing, Traced):
         return self.tracer.scalar("len", self) if self.sized_by is None else self.sized_by()
 
     def __len__(self) -> int:
-        return int(self.tracer.pin(self.length(), "the length of the list was read"))
+        count = self.length()
+        return int(self.tracer.pin(count, "the length of the list was read") if is_traced(count) else count)
 
     def __bool__(self) -> bool:
         return bool(self.length() != 0)
@@ -254,11 +257,8 @@ class TracedList(Growing, Traced):
 
     def __eq__(self, other: object) -> bool:
         if self.view or (type(other) is TracedList and other.view):
-            what, fix = (
-                "a comparison of a range, or of a dict's keys, values or items, cannot be recorded",
-                "Compare lists of them.",
-            )
-            self.tracer.refuse(what, fix)
+            what = "a comparison of a range, or of a dict's keys, values or items, cannot be recorded"
+            self.tracer.refuse(what, "Compare lists of them.")
         return self.tracer.scalar("eq", self, other)  # type: ignore[no-any-return]  # a traced bool
 
     def __getattr__(self, name: str) -> Any:
@@ -276,7 +276,7 @@ class TracedList(Growing, Traced):
     def _changed(self, name: str, *args: Any, **options: Any) -> Any:
         """Stands for a method that changes the list."""
         tracer = self.tracer
-        self._allow_change("list")
+        self.allow_change("list")
         if name == "pop":
             return self._popped(*args)
         if options or (name in ("sort", "reverse") and args):
@@ -334,7 +334,7 @@ class TracedList(Growing, Traced):
     def __setitem__(self, index: Any, item: Any) -> None:
         if self.loop is None or isinstance(index, slice):
             self.tracer.refuse(f"an item {CHANGED}", _ENTRY)
-        self._allow_change("list")
+        self.allow_change("list")
         old = TracedList(self.tracer, self.value, self.concrete, self.varies)
         self.become(self.tracer.scalar("with_entry", old, index, item))
 

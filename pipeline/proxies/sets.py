@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, KeysView, Mapping, Set
 from typing import Any, NoReturn
 
+from ...ops.runtime.user_code import user_line
+from ..rules.advice.loop_forms import of_set
 from .base import is_traced
 from .dicts import TracedDict
 from .lists import Growing, TracedList
@@ -135,7 +137,7 @@ class TracedSet(Growing):
     def add(self, item: Any) -> None:
         """As for set, in code that may change it."""
         if self.table is not None and self.loop is not None:
-            self._allow_change("set")
+            self.allow_change("set")
             self._hold(None, self.tracer.scalar("with_entry", self.table, item, True))
             return
         new = self.tracer.scalar("not_", self.tracer.scalar("contains", self.items, item))
@@ -155,14 +157,16 @@ class TracedSet(Growing):
     def _become(self, change: Callable[..., TracedSet], *given: Any) -> None:
         if self.loop is None:
             self.tracer.refuse("a set of run time cannot be changed", _ORDER)
-        self._allow_change("set")
+        self.allow_change("set")
         self._hold(change(*given).items)
 
     def __iter__(self) -> Iterator[Any]:
         return self._refuse()
 
     def _refuse(self) -> NoReturn:
-        self.tracer.refuse(f"{UNORDERED}: Python's differs from run to run", _ORDER)
+        form = of_set(user_line())
+        fix = _ORDER.replace("sorted(…)", form) if form else _ORDER
+        self.tracer.refuse(f"{UNORDERED}: Python's differs from run to run", fix)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or not hasattr(set, name):
@@ -189,6 +193,14 @@ class TracedCounter(TracedDict):
 
     def __getitem__(self, key: Any) -> Any:
         return self.tracer.scalar("lookup", self, key, 0)  # which puts nothing in, as a defaultdict does
+
+    def update(self, other: Any = (), /, **named: Any) -> None:
+        """As for Counter, with items that are known one by one."""
+        if named or is_traced(other) or isinstance(other, dict):
+            what = "Counter.update by a list or a dict of run time cannot be recorded"
+            self.tracer.refuse(what, "Write for item in items: counter[item] += 1.")
+        for item in other:
+            self[item] = self[item] + 1
 
     def most_common(self, n: Any = None) -> Any:
         """As for Counter."""

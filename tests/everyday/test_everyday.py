@@ -12,7 +12,19 @@ import tracepack
 from tests.campaigns.check import difference
 from tests.everyday import choices, idioms, labels, lists, tallies, texts
 from tests.everyday.case import check, loaded
-from tests.everyday.loops import appending, branches, carrying, growing, iterators, leaving, nested, pieces, reductions
+from tests.everyday.loops import (
+    appending,
+    branches,
+    carrying,
+    conditional,
+    first_week,
+    growing,
+    iterators,
+    leaving,
+    nested,
+    pieces,
+    reductions,
+)
 from tests.everyday.values import filling, first_day, kept_lists, records, several
 from tests.everyday.values import growing as growing_dicts
 
@@ -173,6 +185,49 @@ def test_loops_that_carry_values(name) -> None:
     check(carrying.CASES[name])
 
 
+@pytest.mark.parametrize("name", first_week.CASES)
+def test_loops_of_the_first_week(name) -> None:
+    check(first_week.CASES[name])
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("process", first_week.FIXED)
+def test_a_list_that_changes_under_another_name_keeps_the_length(process) -> None:
+    with pytest.warns(UserWarning, match="the length is fixed to 3|the length of 'numbers' is fixed to 3"):
+        mod = loaded(process, [3, 1, 2])
+    assert mod([3, 1, 2]) == process([3, 1, 2])
+    with pytest.raises(tracepack.TracepackError, match="expected (list of )?3"):
+        mod([3, 1, 2, 2])
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("process", first_week.UNSHOWN)
+def test_a_list_that_changes_under_another_name_on_another_way_is_no_value(process) -> None:
+    mod = loaded(process, [5])
+    assert mod([5]) == process([5])
+    with pytest.raises(tracepack.TracepackError, match="expected (list of )?1|a branch was taken on it"):
+        mod([7, 1, 7, 2])
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("process", first_week.FORMS)
+def test_a_loop_that_keeps_the_length_shows_the_form_that_does_not(process) -> None:
+    with pytest.warns(UserWarning, match=first_week.FORMS[process]):
+        tracepack.trace(process, [3, 1, 2])
+
+
+@pytest.mark.parametrize("name", conditional.CASES)
+def test_loops_that_go_on_for_as_long_as_a_condition_holds(name) -> None:
+    check(conditional.CASES[name])
+
+
+def test_a_while_loop_that_fails_in_python_fails_in_the_pipeline() -> None:
+    mod = loaded(conditional.until, [3, 1, 2])
+    assert mod([5, 6, 7, 1]) == 3
+    with pytest.raises(tracepack.TracepackError, match="IndexError: list index out of range"):
+        mod([2, 3])
+
+
 @pytest.mark.parametrize("name", growing.CASES)
 def test_loops_that_read_the_lists_they_fill(name) -> None:
     check(growing.CASES[name])
@@ -215,6 +270,16 @@ def test_lists_that_are_reduced(name) -> None:
 @pytest.mark.parametrize("name", iterators.CASES)
 def test_iterators(name) -> None:
     check(iterators.CASES[name])
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("process", iterators.ASKED)
+def test_an_iterator_that_a_loop_goes_through_keeps_the_length(process) -> None:
+    with pytest.warns(UserWarning, match="the length is fixed to 3"):
+        mod = loaded(process, ["a", "bb", "c"])
+    assert mod(["a", "bb", "c"]) == process(["a", "bb", "c"])
+    with pytest.raises(tracepack.TracepackError, match="expected 3"):
+        mod(["a", "bb", "c", "d"])
 
 
 @pytest.mark.parametrize("kind", carrying.BEGUN)

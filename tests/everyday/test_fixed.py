@@ -25,7 +25,7 @@ X = torch.ones(2)
 
 def counted(words):
     i = count = 0
-    while i < len(words):
+    while 0 <= i < len(words):
         if i > 5:
             break
         count += len(words[i])
@@ -34,7 +34,7 @@ def counted(words):
 
 
 FIXED = {
-    "while": (counted, [["a", "bb"]], [["a"]], "the number of rounds is fixed. A for loop over the list"),
+    "while": (counted, [["a", "bb"]], [["a"]], "the number of rounds is fixed. Two comparisons with `and`"),
     "a method that is not recorded": (
         lambda s: len(s.format(1)),
         ["ab"],

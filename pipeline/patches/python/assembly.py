@@ -116,12 +116,12 @@ def swap() -> Any:
 
 
 def _redirect_jumps(instructions: Sequence[Any], changed: Sequence[list[Any]]) -> None:
-    """Jumps to an instruction go to the first of those that take its place; so do the tables of exceptions."""
+    """Jumps to an instruction go to the first of those that take its place, unless it is new; so do handlers."""
     firsts = {id(before): (after[0], after[-1]) for before, after in zip(instructions, changed, strict=True)}
     for before, group in zip(instructions, changed, strict=True):
         for each in group:
             if each.target is not None:
-                each.target = firsts[id(each.target)][0]
+                each.target = firsts.get(id(each.target), (each.target,))[0]
             each.starts_line = before.starts_line if each is group[0] else None
             each.positions = before.positions
             if each is not before and before.exn_tab_entry is not None:

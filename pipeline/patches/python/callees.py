@@ -24,6 +24,7 @@ from ...lists.iterating import are_nobodys, beside, first, goes_through_list, li
 from ...lists.loop import Loop, collected
 from ...lists.mapping import as_rows, each, rows_of
 from ...lists.reductions import with_default
+from ...lists.walking.iterators import ListIterator, side_by_side
 from ...proxies.arrays import TracedArray
 from ...proxies.base import is_free_shape, is_traced
 from ...proxies.dicts import TracedDict
@@ -99,7 +100,9 @@ def _zipped(*lists: Any, strict: Any = False) -> Any:
     recorder = active()
     alone = [are_nobodys(references(lists[place])) for place in range(len(lists))]
     kept = any(map(goes_through_list, itertools.compress(lists, [not each for each in alone])))
-    lists = tuple(as_rows(recorder, items) for items in lists)
+    if len(lists) > 1 and type(lists[0]) is ListIterator and all(items is lists[0] for items in lists):
+        lists = tuple(side_by_side(lists[0], len(lists)))
+    lists = tuple(_letters(recorder, as_rows(recorder, items)) for items in lists)
     if recorder is None or kept or not any(type(items) is TracedList for items in lists):
         return zip(*lists, strict=strict)  # somebody may see how far a shorter list lets an iterator come
     if not strict:  # what has no end, as itertools.count(), goes as far as a list of the example
@@ -110,6 +113,11 @@ def _zipped(*lists: Any, strict: Any = False) -> Any:
     found = recorder.scalar("zip_strict" if strict else "zip", *lists)
     found.sized_by = _lengths(recorder, lists)
     return found
+
+
+def _letters(recorder: Recorder | None, items: Any) -> Any:
+    """The letters of a text in a list; anything else as it is."""
+    return recorder.scalar("list", items) if recorder is not None and type(items) is TracedStr else items
 
 
 def _numbers(recorder: Recorder, counter: Any, lists: Sequence[Any]) -> Any:
@@ -125,7 +133,7 @@ def _numbers(recorder: Recorder, counter: Any, lists: Sequence[Any]) -> Any:
 def _numbered(items: Any, start: Any = 0) -> Any:
     """Stands for `enumerate`."""
     recorder = active()
-    items = as_rows(recorder, items)
+    items = _letters(recorder, as_rows(recorder, items))
     if recorder is None or type(items) is not TracedList:
         return enumerate(items, start)
     found = recorder.scalar("enumerate", items, start)
@@ -138,9 +146,7 @@ def _reversed(items: Any, /) -> Any:
     recorder = active()
     if recorder is not None and isinstance(items, torch.Tensor) and items in recorder.values and recorder.rank(items):
         return rows_of(recorder, torch.flip(items, (0,)))
-    items = as_rows(recorder, items)
-    if recorder is not None and type(items) is TracedStr:
-        items = recorder.scalar("list", items)
+    items = _letters(recorder, as_rows(recorder, items))
     if recorder is None or type(items) is not TracedList:
         return reversed(items)
     found = recorder.scalar("reversed", items)
@@ -178,6 +184,8 @@ def _of_list(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
 
     def call(items: Any, /, *rest: Any, **kwargs: Any) -> Any:
         recorder, count = active(), references(items)
+        if type(items) is TracedSet and all(type(each) in (int, bool) for each in items.items.concrete):
+            items = items.items  # of whole numbers any order gives the same sum
         rest = (*rest, kwargs.pop("start")) if name == "total" and not rest and kwargs.keys() == {"start"} else rest
         if recorder is not None and not kwargs:
             asks = name in ("any", "all") and isinstance(items, Iterator)
@@ -261,6 +269,8 @@ def _best(plain: Any) -> Callable[..., Any]:
 
     def best(*args: Any, **kwargs: Any) -> Any:
         recorder = active()
+        if recorder is not None and len(args) == 1 and type(args[0]) is TracedSet and not kwargs:
+            return beside(args[0].items)
         if recorder is None or len(args) != 1 or kwargs.keys() not in ({"key"}, {"default"}, {"key", "default"}):
             return beside(*args, **kwargs)
         items, key = _keyed(args[0], kwargs.get("key"))
@@ -297,9 +307,28 @@ def _dict(*args: Any, **kwargs: Any) -> Any:
 
 def _next(iterator: Any, /, *default: Any) -> Any:
     """Stands for `next`."""
+    recorder, alone = active(), are_nobodys(references(iterator))
+    if recorder is None:
+        return next(iterator, *default)
+    if type(iterator) is ListIterator:
+        return iterator.asked(with_default, *default)
+    if type(iterator) is TracedList:  # of reversed or zip, which Python gives an iterator for
+        if not alone:
+            recorder.refuse(
+                "next asks what reversed, zip, map or enumerate gave", "Write it = iter(…) of that, and next(it)."
+            )
+        return ListIterator(recorder, iterator).asked(with_default, *default)
+    return first(recorder, iterator, *default) if alone and goes_through_list(iterator) else next(iterator, *default)
+
+
+def _iterator(*args: Any) -> Any:
+    """Stands for `iter`."""
     recorder = active()
-    alone = are_nobodys(references(iterator)) and goes_through_list(iterator)
-    return first(recorder, iterator, *default) if recorder is not None and alone else next(iterator, *default)
+    if recorder is None or len(args) != 1 or type(args[0]) is ListIterator:
+        return iter(*args)
+    items = _gone_through(recorder, args[0])
+    items = items.keys() if issubclass(type(items), TracedDict) else items
+    return ListIterator(recorder, items) if type(items) is TracedList else iter(items)
 
 
 _STAND_INS: list[tuple[Any, Callable[..., Any]]] = [
@@ -310,6 +339,7 @@ _STAND_INS: list[tuple[Any, Callable[..., Any]]] = [
     (math.fsum, _of_list("fsum", math.fsum)), (math.prod, _of_list("prod", math.prod)), (math.pow, power),
     (torch.nn.utils.rnn.pad_sequence, padded), (functools.reduce, reduce), (itertools.accumulate, accumulate),
     (set, to_set), (frozenset, to_set), (Counter, counted), (next, _next),
+    (iter, _iterator),
     *((kind, buffer_of(kind)) for kind in (bytes, bytearray, memoryview)),
     *((getattr(itertools, name), function) for name, function in OF_ITERABLES.items()),
     *((getattr(module, name), function) for name, (module, function) in OF_ORDERS.items()),

@@ -7,6 +7,7 @@ when the container is made: then their order, and which of them are equal, is kn
 from __future__ import annotations
 
 import itertools
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from operator import itemgetter
 from typing import Any
@@ -14,12 +15,13 @@ from typing import Any
 from ....ops.graph.graph import Operator
 from ...lists.iterating import listed
 from ...lists.loop import Loop
-from ...lists.mapping import each
+from ...lists.mapping import as_rows, each
 from ...lists.ways import Way
 from ...proxies.base import is_traced
 from ...proxies.dicts import TracedDict
-from ...proxies.lists import TracedList
+from ...proxies.lists import Growing, TracedList
 from ...proxies.sets import TracedSet
+from ...proxies.sets import dict_of as growing_dict
 from ...proxies.strings import TracedStr
 from ...recording.recorder import Recorder
 from .loops.several import NestedLoop, PlainFor
@@ -48,7 +50,9 @@ def dict_of(recorder: Recorder | None, items: Iterable[tuple[Any, Any]]) -> Any:
     pairs = [(_key(key), item) for key, item in items]
     if recorder is None or not any(is_traced(key) for key, _ in pairs):
         return dict(pairs)
-    return recorder.scalar("dict", [key for key, _ in pairs], [item for _, item in pairs])
+    found = recorder.scalar("dict", [key for key, _ in pairs], [item for _, item in pairs])
+    found.pairs = pairs
+    return found
 
 
 def set_of(recorder: Recorder | None, items: set[Any]) -> Any:
@@ -67,6 +71,72 @@ def extended(recorder: Recorder | None, items: Any, given: Any) -> Any:
         items.extend(more)
         return items
     return recorder.scalar("cat_strings", items, more if type(more) is TracedList else list(more))
+
+
+def filled(recorder: Recorder | None, container: Any, given: Any, name: str) -> Any:
+    """What a container of one name is after its method `extend` or `update`: another one where it has any length."""
+    grows = isinstance(container, Growing)
+    if recorder is None or not (grows or type(container) in (list, dict, set, defaultdict, Counter)):
+        getattr(container, name)(given)
+        return container
+    given = items_of_any_length(recorder, given)
+    if grows:
+        own = container if container.handed_on else container.grow()
+        updated(recorder, own, given) if issubclass(type(own), TracedDict) else getattr(own, name)(given)
+        return container
+    if isinstance(container, set):
+        return set_updated(recorder, container, given)
+    if isinstance(container, list):
+        return extended(recorder, container, given)
+    pairs = given if is_traced(given) or isinstance(given, dict) else list(given)
+    if is_traced(pairs) or (type(pairs) is list and any(_holds_key(pair) for pair in pairs)):
+        found = growing_dict(recorder, container).grow()
+        updated(recorder, found, pairs)
+        return found
+    container.update(pairs)
+    return container
+
+
+def updated(recorder: Recorder, table: TracedDict, given: Any, **named: Any) -> None:
+    """Puts entries into a dict with keys of run time: of a dict, or of pairs that may be a list of any length."""
+    found = items_of_any_length(recorder, given)
+    pairs = type(found) is TracedList and type(table) is TracedDict
+    table.update(_dict(recorder, found) if pairs else found, **named)
+
+
+def with_own_entry(recorder: Recorder | None, container: Any, key: Any, entry: Any) -> Any:
+    """What a list or a dict of one name is after ``container[key] = entry``: another one where the key is traced."""
+    if recorder is not None and isinstance(container, Growing) and not container.handed_on:
+        container.grow()
+    plain = recorder is not None and type(container) in (list, dict, defaultdict, Counter) and is_traced(key)
+    if recorder is None or not plain:
+        container[key] = entry
+        return container
+    if isinstance(container, list):
+        return recorder.scalar("with_entry", container, key, entry)
+    found = growing_dict(recorder, container).grow()
+    found[key] = entry
+    return found
+
+
+def _holds_key(pair: Any) -> bool:
+    """Whether the first one of a pair, or the item itself, is decided at run time."""
+    return is_traced(pair[0] if type(pair) in (tuple, list) and pair else pair)
+
+
+def items_of_any_length(recorder: Recorder, given: Any) -> Any:
+    """What a container is extended by, as a list of any length where it is one; else as it is."""
+    if type(given) is TracedStr:
+        return recorder.scalar("list", given)
+    return listed(recorder, as_rows(recorder, given))
+
+
+def merged(recorder: Recorder | None, one: Any, other: Any) -> Any:
+    """A dict with the entries of another one: ``{**one, **other}``."""
+    if recorder is None or not (is_traced(one) or is_traced(other)):
+        one.update(other)
+        return one
+    return growing_dict(recorder, one) | other
 
 
 def appended(recorder: Recorder | None, items: Any, item: Any) -> Any:

@@ -28,34 +28,36 @@ from .loops.comprehensions import Comprehensions
 from .loops.flow import onwards, raised_by
 from .loops.growing import goes_into_loop
 from .loops.leaving import BACK, IF_FALSE, GoingOn, loops_left_early, names_for
+from .loops.nested_returns import AsBreaks, nested_returns
 from .loops.new_lists import CHANGING, is_changed_dict, is_own_list
 from .loops.outlined import outlined
 from .methods import OWN_DICT, OWN_LIST, PIECES, RECEIVERS
 from .operations import (
     ADDED,
+    ADDEND,
     COLLECTED,
     CONTAINS,
     CONVERTED,
-    FOLDED,
     FORMATTED,
     IS,
     IS_NOT,
     JOINED,
     KEY,
-    LEAVABLE,
-    LEAVE,
     MAP,
     MISSES,
     NOT,
     PLAIN,
     SET,
     SUBSCRIPT,
+    UNITED,
     appended_to,
     conditional,
     iterated,
     noting,
-    turned,
 )
+from .rounds.conditional import as_for_loops
+from .rounds.filling import entered_in_place, filled_in_place, with_receivers_apart
+from .rounds.turning import FOLDED, LEAVABLE, LEAVE, ROUNDS, turning
 from .unpacking import GENERATED, starred
 
 _CONVERSIONS = ("", "s", "r", "a")
@@ -68,7 +70,8 @@ def instrumented(code: CodeType) -> CodeType:
     constants = tuple(instrumented(each) if isinstance(each, CodeType) else each for each in code.co_consts)
     if any(a is not b for a, b in zip(constants, code.co_consts, strict=True)):
         code = code.replace(co_consts=constants)
-    code = staying(_uncaptured(with_plain_tests(code)))
+    code = with_receivers_apart(_uncaptured(with_plain_tests(code)))
+    code = staying(as_for_loops(code, ROUNDS))
     plain = list(dis.get_instructions(code))
     filters = code.co_name == "<genexpr>" and any(each.opname in _JUMPS for each in plain)
     has_operation = any(_is_operation(each.opname, each.argval) for each in plain)
@@ -86,10 +89,25 @@ def _uncaptured(code: CodeType) -> CodeType:
     return rewritten(code, lambda found: uncaptured(found, names, code, make), tuple(own(name) for name in names))
 
 
+def _with_breaks(code: CodeType) -> CodeType:
+    """The code with breaks for returns in a loop inside of another one; the same object without any."""
+    if sum(each.opname == "FOR_ITER" for each in dis.get_instructions(code)) < _OF_NESTED:
+        return code
+    found = nested_returns(outlined(assembler().cleaned_instructions(code, True)))
+    if found is None:
+        return code
+    names, make = ("returned both", "value of both"), assembler().create_instruction
+    return rewritten(code, lambda plain: AsBreaks(make, names).groups(plain, found), names)
+
+
+_OF_NESTED = 2
+
+
 def staying(code: CodeType) -> CodeType:
     """The code with loops that go on where they were left early; the same object without any."""
     if not any(each.opname == "FOR_ITER" for each in dis.get_instructions(code)):
         return code
+    code = _with_breaks(code)
     made = assembler()
     instructions = made.cleaned_instructions(code, True)
     if sys.version_info >= (3, 13):
@@ -105,18 +123,20 @@ def staying(code: CodeType) -> CodeType:
 _OPERATIONS = frozenset(
     """BINARY_SUBSCR FORMAT_VALUE FORMAT_SIMPLE FORMAT_WITH_SPEC CONVERT_VALUE BUILD_STRING CONTAINS_OP UNARY_NOT
     BUILD_MAP MAP_ADD BUILD_SET SET_ADD SET_UPDATE GET_ITER LIST_EXTEND LIST_TO_TUPLE LIST_APPEND YIELD_VALUE
-    LOAD_ASSERTION_ERROR RAISE_VARARGS UNPACK_EX BINARY_MODULO INPLACE_MODULO IS_OP STORE_SUBSCR""".split()
+    LOAD_ASSERTION_ERROR RAISE_VARARGS UNPACK_EX BINARY_MODULO INPLACE_MODULO IS_OP STORE_SUBSCR DELETE_SUBSCR
+    DICT_UPDATE INPLACE_ADD INPLACE_OR""".split()
 )
 
 
 def _is_operation(name: str, argument: Any) -> bool:
     if name in ("LOAD_ATTR", "LOAD_METHOD"):
         return argument in _RECEIVERS or argument in CHANGING
-    return name in _OPERATIONS or (name == "BINARY_OP" and argument in _MODULO)
+    return name in _OPERATIONS or (name == "BINARY_OP" and argument in (*_MODULO, *_IN_PLACE))
 
 
 _RECEIVERS = {**RECEIVERS, **OPERATORS}
 _MODULO = (6, 19)  # the arguments of BINARY_OP for % and %=
+_IN_PLACE = (13, 20)  # those for += and |=
 
 
 def _gathered(listed: Any) -> list[Any]:
@@ -132,7 +152,7 @@ def _turned(carried: Carried) -> list[Any]:
     loads = [make("LOAD_FAST", argval=name) for name in names]
     stores = [make("STORE_FAST", argval=name) for name in names]
     unpack = make("UNPACK_SEQUENCE", arg=len(names))
-    return [copy, *loads, tuple_of(len(names) + 1), *applied(turned(carried)), unpack, *stores]
+    return [copy, *loads, tuple_of(len(names) + 1), *applied(turning(carried)), unpack, *stores]
 
 
 def _changed(instructions: Sequence[Any], code: CodeType) -> Iterable[list[Any]]:
@@ -141,6 +161,7 @@ def _changed(instructions: Sequence[Any], code: CodeType) -> Iterable[list[Any]]
     choices = Choices(instructions, _JUMPS, connectives.jumps)
     appending = Appending(plain, code)
     carrying = Carrying(plain, code, set(appending.begins))
+    fills = {**dict(filled_in_place(plain)), **dict(entered_in_place(plain))}
     for index, this in enumerate(instructions):
         if index in connectives.firsts:
             yield [*applied(connectives.firsts[index]), this]
@@ -150,6 +171,8 @@ def _changed(instructions: Sequence[Any], code: CodeType) -> Iterable[list[Any]]
             yield [*applied(choices.jumps[index]), *_exact(), this]
         elif index in choices.ends:
             yield [*_of(this, index, instructions, rounds), *_ended(choices.ends[index])]
+        elif index in fills and index not in appending.stores:
+            yield fills[index]
         elif index in appending.begins:
             head, listed = appending.begins[index]
             load = assembler().create_instruction("LOAD_FAST", argval=listed.argval)
@@ -196,6 +219,9 @@ def _of(this: Any, index: int, instructions: Sequence[Any], rounds: Comprehensio
             return of_pair(IS_NOT if this.arg else IS)
         case "BINARY_OP" if this.arg in _MODULO:
             return [*replaced_pair(RECEIVERS["%"]), this]
+        case "INPLACE_ADD" | "INPLACE_OR" | "BINARY_OP" if name != "BINARY_OP" or this.arg in _IN_PLACE:
+            adds = name == "INPLACE_ADD" or this.arg == _IN_PLACE[0]
+            return [*(applied(ADDEND) if adds else replaced_pair(UNITED)), this]
         case "BINARY_MODULO" | "INPLACE_MODULO":
             return [*replaced_pair(RECEIVERS["%"]), this]
         case "FORMAT_VALUE":
@@ -218,7 +244,7 @@ def _of(this: Any, index: int, instructions: Sequence[Any], rounds: Comprehensio
             return [tuple_of(2 * this.arg), *applied(MAP)]
         case "MAP_ADD":
             return [*_noted(index, rounds, pair=True), swap(), *applied(KEY), swap(), this]
-        case "LIST_EXTEND" | "LIST_APPEND" | "SET_UPDATE" | "SET_ADD" if this.arg == 1:
+        case "LIST_EXTEND" | "LIST_APPEND" | "SET_UPDATE" | "SET_ADD" | "DICT_UPDATE" if this.arg == 1:
             return of_pair(ADDED[name])
         case "SET_ADD":
             return [*_noted(index, rounds), *applied(KEY), this]

@@ -32,6 +32,7 @@ from ..library import special
 from ..library.asked_table import AskedTable
 from ..library.replacements import MODULES, OF_NUMPY, naming_device
 from ..redirect import stand_in_of
+from .entries import filled, items_of_any_length, updated, with_own_entry
 from .operations import HandedOver, active, formatted, holds_traced
 
 _FORMATS = ("format", "format_map")
@@ -117,6 +118,10 @@ def _receiver(name: str) -> Callable[[Any], Any]:
             return thing
         if type(thing) is str and (name in TEXT_METHODS or name in _FORMATS):
             return PlainText(thing)
+        if name in ("extend", "sort") and type(thing) is TracedList and thing.loop is not None:
+            return _OwnList(recorder, thing)
+        if name == "update" and issubclass(type(thing), TracedDict):
+            return _OwnDict(recorder, thing)
         if name in EXPRESSIONS and (thing is re or isinstance(thing, re.Pattern)):
             return RegularExpressions(thing)
         if name == "map" and isinstance(thing, ModuleType) and vars(thing).get(name) is mapping.map:
@@ -204,6 +209,9 @@ RECEIVERS: dict[str, HandedOver] = {
         "to",
         "manual_seed",
         "map",
+        "extend",
+        "sort",
+        "update",
         *_OF_SETS,
         *EXPRESSIONS,
         *MODULES,
@@ -223,20 +231,41 @@ def _in_pieces(thing: Any) -> Any:
 class _OwnList:
     """Stands for a list of any length of one name, while a method changes it."""
 
-    def __init__(self, items: TracedList) -> None:
-        self.items = items
+    def __init__(self, recorder: Recorder, items: TracedList) -> None:
+        self.recorder, self.items = recorder, items
 
     def sort(self, *, key: Any = None, reverse: Any = False) -> None:
         """As for list."""
+        self.items.allow_change("list")
         self.items.become(stand_in_of(sorted)(self.items, key=key, reverse=reverse))
+
+    def extend(self, items: Any) -> None:
+        """As for list."""
+        self.items.extend(items_of_any_length(self.recorder, items))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.items, name)
 
 
+class _OwnDict:
+    """Stands for a dict with keys of run time, while it gets entries."""
+
+    def __init__(self, recorder: Recorder, table: TracedDict) -> None:
+        self.recorder, self.table = recorder, table
+
+    def update(self, given: Any = (), /, **named: Any) -> None:
+        """As for dict."""
+        updated(self.recorder, self.table, given, **named)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.table, name)
+
+
 def _own_list(thing: Any) -> Any:
-    own = active() is not None and type(thing) is TracedList and not thing.handed_on
-    return _OwnList(thing.grow()) if own else _own_dict(thing)
+    recorder = active()
+    if recorder is None or type(thing) is not TracedList or thing.handed_on:
+        return _own_dict(thing)
+    return _OwnList(recorder, thing.grow())
 
 
 def _own_dict(thing: Any) -> Any:
@@ -244,6 +273,13 @@ def _own_dict(thing: Any) -> Any:
     return thing.grow() if own else thing
 
 
+def filling(name: str) -> HandedOver:
+    """What takes a container of one name, and what it gets by a method, and gives what it is then."""
+    return HandedOver(lambda pair: filled(active(), pair[0], pair[1], name))
+
+
+OWN_ENTRY = HandedOver(lambda given: with_own_entry(active(), given[1], given[2], given[0]))
+"""What takes an entry, the list or dict of one name into which it goes, and its place, and gives what that is then."""
 OWN_LIST, OWN_DICT = HandedOver(_own_list), HandedOver(_own_dict)
 """What gives the receiver of a method that changes a list or a dict which nothing but a local variable knows, and what
 gives such a dict in which an entry is stored."""

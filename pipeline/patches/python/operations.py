@@ -12,12 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import torch
 
 from ....ops.tracing_hook import current
-from ...lists.carried import Carried
-from ...lists.fold import Fold
-from ...lists.iterating import listed
+from ...lists.iterating import goes_through_list, listed
 from ...lists.loop import Loop
 from ...lists.mapping import as_rows
 from ...proxies.arrays import TracedArray
@@ -28,15 +25,15 @@ from ...proxies.lists import TracedList
 from ...proxies.make import TracedOptional
 from ...proxies.scalars import TracedNumber
 from ...proxies.sets import TracedCounter, TracedSet
+from ...proxies.sets import dict_of as growing_dict
 from ...proxies.strings import TracedStr
 from ...recording.recorder import Recorder
 from ...rules.number_or_tensor import number_of
 from ..library.asked_table import AskedTable
 from ..library.enums import TracedMember
-from .entries import appended, dict_of, extended, gathered, hashable, set_of, set_updated
+from .entries import appended, dict_of, extended, gathered, hashable, items_of_any_length, merged, set_of, set_updated
 from .loops.comprehensions import LoopPlace
 from .loops.constants import rounds_over, went_through
-from .loops.leaving import Leavable
 from .loops.several import begun, note
 
 
@@ -57,8 +54,11 @@ class HandedOver:
     Attributes:
         of_none: what it gives for None, where it compares with None.
         of_identity: whether it compares two things by identity.
+        keeps_nothing: whether it only looks at the variables that it is given in a tuple.
+        passes: whether it gives what stands for the thing itself, for a loop that goes through it.
     """
 
+    keeps_nothing = passes = False
     of_none: bool | None = None
     of_identity = False
 
@@ -185,7 +185,8 @@ def _map_of(items: Any) -> Any:
 # -- comprehensions ------------------------------------------------------------------------------------------------
 
 
-def _iterated(items: Any, place: Any = None, into: list[Any] | None = None) -> Any:
+def iterator_of(items: Any, place: Any = None, into: list[Any] | None = None) -> Any:
+    """The iterator of a loop: of the graph where it goes through a list of any length."""
     recorder = active()
     items = as_rows(recorder, items)
     if recorder is not None and type(items) is TracedStr:
@@ -261,8 +262,26 @@ ADDED = {
     "LIST_APPEND": HandedOver(lambda pair: appended(active(), *pair)),
     "SET_UPDATE": HandedOver(lambda pair: set_updated(active(), *pair)),
     "SET_ADD": HandedOver(lambda pair: set_updated(active(), pair[0], pair[1:])),
+    "DICT_UPDATE": HandedOver(lambda pair: merged(active(), *pair)),
 }
 """What takes a container that is being made, and what goes into it."""
+
+
+def _added(items: Any) -> Any:
+    recorder = active()
+    return items if recorder is None or not goes_through_list(items) else items_of_any_length(recorder, items)
+
+
+def _united(operands: Any) -> Any:
+    one, other = operands
+    recorder = active()
+    if recorder is None or type(one) is not dict or not issubclass(type(other), TracedDict):
+        return other, one
+    return other, growing_dict(recorder, one)
+
+
+ADDEND, UNITED = HandedOver(_added), HandedOver(_united)
+"""What gives the right side of ``items += more``, and both sides of ``table |= more``, the left one last."""
 SET = HandedOver(lambda items: set_updated(active(), set(), items))
 PLAIN = HandedOver(lambda items: list(items) if type(items) is TracedList else items)
 KEY, MAP, COLLECTED = map(HandedOver, (_hashable, _map_of, _collected))
@@ -271,48 +290,12 @@ NOT = HandedOver(negated, asks_truth=True)
 
 def iterated(place: LoopPlace) -> HandedOver:
     """What makes the iterator of a loop of a comprehension."""
-    return HandedOver(lambda items: _iterated(items, place))
-
-
-def _leavable(items: Any) -> Any:
-    own = isinstance(items, torch.Tensor | TracedBytes) or is_traced(items)
-    return items if own and active() is not None else Leavable(items)
-
-
-def _leave(iterator: Any) -> None:
-    if isinstance(iterator, Leavable):
-        iterator.left = True
-    elif not isinstance(iterator, Loop):
-        for _ in iterator:  # of a list whose length is fixed, or of the rows of a tensor
-            pass
-
-
-LEAVABLE, LEAVE = HandedOver(_leavable), HandedOver(_leave)
-"""What makes an iterable one that can be told to end, and what tells it."""
-
-
-def _folded(items: Any) -> Any:
-    found = _iterated(items)
-    return Fold(found.recorder, found.source) if type(found) is Loop else found
-
-
-FOLDED = HandedOver(_folded)
-"""What makes the iterator of a loop that carries values."""
-
-
-def turned(carried: Carried) -> HandedOver:
-    """What takes the iterator and the values that a loop carries before each round, and gives those of the round."""
-
-    def turn(values: Any) -> Any:
-        loop, *found = values
-        return loop.turn(tuple(found), carried) if type(loop) is Fold else tuple(found)
-
-    return HandedOver(turn)
+    return HandedOver(lambda items: iterator_of(items, place))
 
 
 def appended_to(place: int) -> HandedOver:
     """What makes the iterator of a loop that appends to a list; it takes both."""
-    return HandedOver(lambda pair: _iterated(pair[0], place, pair[1]))
+    return HandedOver(lambda pair: iterator_of(pair[0], place, pair[1]))
 
 
 def conditional(wanted: bool, place: LoopPlace) -> HandedOver:

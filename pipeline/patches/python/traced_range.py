@@ -33,6 +33,8 @@ def traced_range(*args: Any) -> Any:
         found = recorder.scalar("tolist", recorder.apply(Operator("torch.arange"), torch.arange, ends, {}))
     found.sized_by = lambda: _steps(recorder, *((start, stop, step) if up else (stop, start, -step)))
     found.view = True
+    if recorder.rounds.open:  # the range of another round may have numbers, where that of the example has none
+        found.samples = [concrete(start)]
     return found
 
 

@@ -17,10 +17,63 @@ def loop_form(line: SourceLine | None) -> str:
     return form_of(line, _of_loop)
 
 
+_FIRST = (
+    "A variable that is set once, `if … and not found:`, and returned after both loops, for `return` inside "
+    "keeps it free"
+)
+_ELSE = "A variable that is set before the loop, in place of its `else`, keeps it free"
+_ROUNDS = (
+    "A for loop over the list, the rows or a range, or tracepack.while_loop, keeps it free; so do while loops whose "
+    "variables have values of one type before they begin"
+)
+_CHAINED = "Two comparisons with `and` in place of one in a row keep it free"
+
+
+def of_rounds(line: SourceLine | None) -> str:
+    """What keeps the number of rounds of a `while` loop free that Python ran."""
+    return form_of(line, _of_while) or _ROUNDS
+
+
+def _of_while(tree: ast.AST, line: SourceLine) -> str:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.While) and node.lineno == line.line:
+            if node.orelse:
+                return _ELSE
+            if any(isinstance(each, ast.Compare) and len(each.ops) > 1 for each in ast.walk(node.test)):
+                return _CHAINED
+            return _RETURNS if any(isinstance(each, ast.Return) for each in _statements(node.body)) else ""
+    return ""
+
+
+def of_set(line: SourceLine | None) -> str:
+    """The set that a line goes through, in an order that does not differ from run to run; empty where there is none."""
+    return form_of(line, _of_set)
+
+
+def _of_set(tree: ast.AST, line: SourceLine) -> str:
+    loops = [each for each in ast.walk(tree) if isinstance(each, ast.For | ast.comprehension)]
+    found = [each.iter for each in loops if each.iter.lineno == line.line and _makes_set(each.iter)]
+    return f"sorted({ast.unparse(found[0])})" if len(found) == 1 else ""
+
+
+def _makes_set(value: ast.expr) -> bool:
+    match value:
+        case ast.Call(ast.Name("set" | "frozenset")) | ast.Set() | ast.SetComp():
+            return True
+        case ast.BinOp(left, ast.BitAnd() | ast.BitOr() | ast.Sub(), right):
+            return _makes_set(left) or _makes_set(right)
+    return False
+
+
 def _of_loop(tree: ast.AST, line: SourceLine) -> str:
     for node in ast.walk(tree):
         if isinstance(node, ast.For) and node.lineno == line.line:
             inside = list(_statements(node.body))
+            if node.orelse:
+                return _ELSE
+            nested = [each for each in inside if isinstance(each, ast.For)]
+            if any(isinstance(each, ast.Return) for loop in nested for each in _statements(loop.body)):
+                return _FIRST
             if any(isinstance(each, ast.For) and each.orelse for each in inside):
                 return _LOOKS
             return _RETURNS if any(isinstance(each, ast.Return) for each in inside) else ""

@@ -174,7 +174,6 @@ def popped_from_dict(texts):
 
 
 FIXED = {
-    put_into_list: r"Write items = items\[:i\] \+ \[item\] \+ items\[i \+ 1 :\]",
     deleted: r"Write items = items\[:i\] \+ items\[i \+ 1 :\]",
     popped_from_dict: r"table = {k: v for k, v in table.items\(\) if k != key}",
 }
@@ -187,6 +186,7 @@ CASES = {
     "a name that is bound twice": Case(bound_twice, [_BOOKS], _OTHERS),
     "a filled list that is bound again": Case(filled_then_bound, [["b", " a"]], [[["q"]], [["x", "z ", "y"]]]),
     "inserts, pops and removals": Case(changed, *_TEXTS),
+    "an item put into a list": Case(put_into_list, *_TEXTS),
     "a record popped": Case(popped_records, [_BOOKS], _OTHERS),
     "entries put into a dict": Case(lengths, *_TEXTS),
     "the forms of the messages": Case(by_the_forms, *_TEXTS),

@@ -15,7 +15,8 @@ from ....lists.carried import Carried
 from ....proxies.lists import GROWING
 from .appending import changes_others, leaves_itself
 from .flow import LOADS, LocalFlow, is_rare, stored_cells, stored_inside
-from .growing import Uses, may_change_later
+from .growing import Uses, changing, may_change_later
+from .leaving import is_flag
 from .new_lists import has_one_name, is_new_list, is_own_list, stores_new_list
 
 
@@ -58,7 +59,7 @@ class Carrying:
         stores = {flow.places[id(each)] for uses in known for each in uses.stores}
         if inner - self.known or leaves_itself(code, body, head, flow.places, inner | stores):
             return
-        if sum(each.target is code[end] for each in code) != 1:
+        if sum(each.target is code[end] for each in code) != 1 or self._grows_elsewhere(stored - own, body, head):
             return
         cells = stored_cells(code, body)
         kept = {name for name in cells if flow.reads_later(end, name)} | flow.unstored(body, cells)
@@ -82,15 +83,29 @@ class Carrying:
             self.known.add(head)
             read = {name for name, uses in growing.items() if uses.reads}
             later = {name for name in lists | growing.keys() if may_change_later(code, flow.places, name, end)}
-            self.heads[head] = Carried(names, *(_places(names, some) for some in (growing.keys(), read, later)))
+            first = code[head + 1]
+            left = first.argval if first.opname == "LOAD_FAST" and is_flag(first.argval) else ""
+            unread = {name for name in names if not flow.reads_later(end, name)}
+            places = [_places(names, some) for some in (growing.keys(), read, later, unread)]
+            self.heads[head] = Carried(names, places[0], places[1], places[2], places[3], left)
+
+    def _grows_elsewhere(self, names: set[str], body: range, head: int) -> bool:
+        """Whether ``items += [item]`` in a body changes a list that has another name, too."""
+        code = self.instructions
+        built = [name for name in names if self._is_built(name, head) and set(changing(code, name)).intersection(body)]
+        return any(not Uses(code, name, body).known for name in built)
 
     def _growing(self, body: range, head: int, inner: Set[int]) -> dict[str, Uses]:
         """The lists that a body changes and reads, or that have items before it."""
         code, found = self.instructions, dict[str, Uses]()
-        for name in {code[at].argval for at in body if code[at].opname in LOADS}:
+        for name in {code[at].argval for at in body if code[at].opname in (*LOADS, "STORE_FAST")}:
             uses = Uses(code, name, body)
             changes = uses.changes or any(code[at].opname == "STORE_FAST" and code[at].argval == name for at in body)
             if not changes or not uses.known or not self._is_new(name, head):
+                continue
+            if not (uses.changes or uses.loaded) and not is_new_list(code, self.flow.places, name, head):
+                continue  # a number or a tensor may be set as well
+            if uses.handed and not (uses.changes or self._is_built(name, head)):
                 continue
             shared = any(name in self.heads[loop].names for loop in inner & self.heads.keys())
             if shared or not self._only_appends(name, body) or not is_new_list(code, self.flow.places, name, head):
@@ -110,12 +125,16 @@ class Carrying:
 
         def is_made(loop: int) -> bool:
             made = is_new_list(code, places, name, loop, filled=True, kinds=_KINDS)
-            return made or has_one_name(code, name, loop)
+            return made or has_one_name(code, name, loop - 1)
 
         around = [(loop, range(loop + 1, places[id(code[loop].target)])) for loop in self.loops if loop < head]
         return is_made(head) or any(
             head in body and is_made(loop) and Uses(code, name, body).known for loop, body in around
         )
+
+    def _is_built(self, name: str, head: int) -> bool:
+        """Whether a list, a set or a dict is built before a loop."""
+        return is_new_list(self.instructions, self.flow.places, name, head, filled=True, kinds=_KINDS)
 
     def _only_appends(self, name: str, body: range) -> bool:
         code = self.instructions

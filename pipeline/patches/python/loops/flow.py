@@ -65,6 +65,10 @@ class LocalFlow:
         """Whether a name is stored from an instruction on."""
         return self._reaches([start], name, lambda at: _is(self.instructions[at], STORES, name))
 
+    def meets_later(self, at: int, name: str, places: Sequence[int]) -> bool:
+        """Whether some way from an instruction on meets one of others before the name is stored."""
+        return self._reaches(self.following(at), name, lambda place: place in places)
+
     def may_lack(self, name: str, place: int) -> bool:
         """Whether some way leads to an instruction without a store of a name."""
         return self._reaches([0], name, lambda at: at == place)
@@ -142,3 +146,16 @@ def raised_by(instructions: Sequence[Any], first: Any) -> str:
 
 _MOST_OF_RAISE = 80
 """The instructions that a line which raises an error has at most, its message among them."""
+
+
+def goes_on(code: Sequence[Any], head: int) -> bool:
+    """Whether a loop is a `while` loop, which leaves alone what it goes through: it drops that at once."""
+    first = code[head + 1]
+    return bool(
+        first.opname == "POP_TOP"
+        or (
+            code[head + 2].target is not None
+            and first.opname == "LOAD_FAST"
+            and code[head + 2].target.opname == "POP_TOP"
+        )
+    )

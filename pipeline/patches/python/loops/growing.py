@@ -12,18 +12,51 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from ...redirect import name_of
+from .flow import LocalFlow
 from .outlined import SKIPPED
 
 CHANGES = tuple("append extend insert sort reverse pop remove clear add discard update setdefault".split())
 _METHODS = (*CHANGES, "index", "count", "copy", "get")
 _OF_ENTRIES = ("append", "extend", "pop", "add", "discard", "update", "setdefault")
-_ASKING = ("len", "sum", "min", "max", "sorted", "any", "all", "list", "stack", "cat", "join", "pad_sequence")
+_ASKING = (
+    "len",
+    "dict",
+    "copy",
+    "deepcopy",
+    "sum",
+    "min",
+    "max",
+    "sorted",
+    "any",
+    "all",
+    "list",
+    "stack",
+    "cat",
+    "join",
+    "pad_sequence",
+)
 """The functions, of Python and of torch, that keep nothing of a list that they are given."""
 
 _BELOW_KEY = 2  # how deep a container lies on the stack when an entry is stored in it
 _READS = ("BINARY_SUBSCR", "BINARY_SLICE")
-_TAKES = ("CONTAINS_OP", "UNARY_NOT", "TO_BOOL", "LIST_EXTEND", "BINARY_ADD", "INPLACE_ADD")
+OF_ENTRY = ("STORE_SUBSCR", "DELETE_SUBSCR")
+"""What changes an entry of a container, or takes it out."""
+FILLS = ("LIST_EXTEND", "LIST_APPEND", "SET_UPDATE", "SET_ADD", "DICT_UPDATE", "DICT_MERGE")
+"""What takes the uppermost entry of the stack into a container below it."""
+_TAKES = (
+    "CONTAINS_OP",
+    "UNARY_NOT",
+    "TO_BOOL",
+    "LIST_EXTEND",
+    "DICT_UPDATE",
+    "SET_UPDATE",
+    "BINARY_ADD",
+    "INPLACE_ADD",
+)
 _ADDS = (0, 13)  # the arguments of BINARY_OP for + and +=
+
+
+_AT_ONCE = ("<listcomp>", "<setcomp>", "<dictcomp>")
 
 
 class Uses:
@@ -37,22 +70,32 @@ class Uses:
 
     Attributes:
         known: whether nothing but the name can keep the list.
-        reads: whether items of it are read.
+        loaded: whether they ask for it at all; reads: whether items of it are read.
         changes: where it is changed, by a method or by an entry that is stored in it.
         stores: the instructions that store such entries.
         entries: where a method is loaded that changes an entry, a list, as in ``table[key].append(item)``.
+        loops: those that go through it.
+        handed: where another list gets it, or another variable: it is another one when it changes again.
     """
 
     def __init__(
         self, code: Sequence[Any], name: str, places: Iterable[int], around: frozenset[str] = frozenset()
     ) -> None:
         self.names = around | {name}
+        self.loaded = False
         self.known, self.reads, self.changes, self.stores = True, False, list[int](), list[Any]()
         self.entries: list[int] = []
+        self.handed: list[int] = []
+        self.loops: list[range] = []
         for at in places:
             each = code[at]
             if each.opname.startswith("LOAD_") and each.argval == name:
+                self.loaded = True
                 self._meet(code, at)
+        self.known &= not any(at in loop for at in self.changes for loop in self.loops)
+        if self.handed and self.known:  # an entry of another container may be found there again
+            flow, changes = LocalFlow(code), changing(code, name)
+            self.known = not around and not any(flow.meets_later(at, name, changes) for at in self.handed)
 
     def _meet(self, code: Sequence[Any], at: int) -> None:
         taker, depth = taker_of(code, at)
@@ -67,18 +110,44 @@ class Uses:
             self.known &= depth > 1
             self.reads = True
             self._meet_entry(code, at, taker)
+        elif (
+            name.startswith("CALL") and asked(code, at) == "append" and not _changes_entries(code, code[at - 2].argval)
+        ):
+            self.handed.append(_place(code, at, taker))
         elif name.startswith("CALL"):
             name = asked(code, at)
             self.known &= name in _ASKING
             self.reads |= name != "len"
-        elif name == "STORE_SUBSCR" and depth == _BELOW_KEY:
+        elif name == "GET_ITER":
+            self.reads = True
+            self._meet_loop(code, _place(code, at, taker))
+        elif name == "STORE_FAST" and depth == 1 and not changing(code, taker.argval):
+            self.handed.append(_place(code, at, taker))
+        elif name in OF_ENTRY and depth == _BELOW_KEY:
             self.changes.append(at)
             self.stores.append(taker)
             self.reads = True
         elif name == "BINARY_OP":
             self.known &= taker.arg in _ADDS
+        elif name == "BUILD_TUPLE":
+            self.known &= getattr(code[_place(code, at, taker) + 1].argval, "keeps_nothing", False)
         else:
             self.known &= name.startswith("POP_JUMP") or name in _TAKES
+
+    def _meet_loop(self, code: Sequence[Any], begin: int) -> None:
+        """Takes note of a loop through the list, which must be over before that changes."""
+        following = code[begin + 1]
+        if following.opname == "FOR_ITER":
+            self.loops.append(range(begin, _place(code, 0, following.target)))
+            return
+        made = next((at for at in range(begin, 0, -1) if isinstance(code[at].argval, CodeType)), 0)
+        name = code[made].argval.co_name if made else ""
+        if name != "<genexpr>":
+            self.known &= name in _AT_ONCE
+            return
+        while code[made - 1].opname in ("LOAD_CLOSURE", "BUILD_TUPLE"):
+            made -= 1
+        self.known &= asked(code, made) in _ASKING
 
     def _meet_entry(self, code: Sequence[Any], at: int, given: Any) -> None:
         """Takes note of an entry that an instruction gives, and that a method or a store changes, or an entry of it."""
@@ -113,6 +182,27 @@ class Uses:
         self.stores += uses.stores
 
 
+def changing(code: Sequence[Any], name: str) -> list[int]:
+    """Where a list of some name is loaded to be changed: by a method, an entry that is stored in it, or by +=."""
+    loads = [at for at, each in enumerate(code) if each.opname.startswith("LOAD_") and each.argval == name]
+    return [at for at in loads if code[at + 1].argval in CHANGES or _is_written(taker_of(code, at)[0])]
+
+
+def _is_written(taker: Any) -> bool:
+    if taker is None:
+        return True  # nobody knows
+    adds = taker.opname == "INPLACE_ADD" or (taker.opname == "BINARY_OP" and taker.arg == _ADDS[1])
+    return adds or taker.opname in OF_ENTRY
+
+
+def _changes_entries(code: Sequence[Any], name: str) -> bool:
+    """Whether an entry of a list of some name is changed, as in ``rows[-1].append(item)``."""
+    loads = [at for at, each in enumerate(code) if each.opname.startswith("LOAD_") and each.argval == name]
+    reads = [_place(code, at, taker) for at in loads if (taker := taker_of(code, at)[0]) and taker.opname in _READS]
+    takers = [taker_of(code, at)[0] for at in reads]
+    return any(each is None or each.argval in _OF_ENTRIES or each.opname in OF_ENTRY for each in takers)
+
+
 def _place(code: Sequence[Any], start: int, each: Any) -> int:
     return next(at for at in range(start, len(code)) if code[at] is each)
 
@@ -128,6 +218,19 @@ def asked(code: Sequence[Any], at: int) -> str:
         if isinstance(each.argval, CodeType):
             return each.argval.co_name.rpartition(".")[2]
     return str(code[at].argval) if code[at].opname in ("LOAD_GLOBAL", *_ATTRIBUTES) else ""
+
+
+def taking_call(code: Sequence[Any], at: int) -> int | None:
+    """Where a method that an instruction loads is called with one argument, for what it does only; None elsewhere."""
+    taker, _ = taker_of(code, at)
+    if taker is None or not taker.opname.startswith("CALL") or taker.arg != 1 or taker.opname in _CALLS_BY_NAME:
+        return None
+    call = _place(code, at, taker)
+    named = any(each.opname == "KW_NAMES" for each in code[call - 2 : call])
+    return None if named or code[call + 1].opname != "POP_TOP" else call
+
+
+_CALLS_BY_NAME = ("CALL_FUNCTION_KW", "CALL_KW", "CALL_FUNCTION_EX")
 
 
 def goes_into_loop(code: Sequence[Any], at: int) -> bool:
@@ -180,6 +283,9 @@ def taker_of(code: Sequence[Any], start: int) -> tuple[Any, int]:
         if inside and each.opname == "JUMP_FORWARD":  # from one side of `a if condition else b` to what follows both
             at = _place(code, at, each.target) - 1
             continue
+        if depth == _BELOW_KEY and each.opname in ("SWAP", "ROT_TWO") and getattr(code[at - 1].argval, "passes", False):
+            at, depth = at + 1, 1  # past the subscript that hands it over
+            continue
         ends = each.opname in _ATTRIBUTES or each.opname.startswith("POP_JUMP")
         if ends and depth == 1:
             return each, depth
@@ -221,7 +327,7 @@ def _effect(each: Any) -> tuple[int, int]:
     effect = dis.stack_effect(each.opcode, count if each.opcode >= dis.HAVE_ARGUMENT else None)
     if name.startswith(("LOAD_", "PUSH_")) and name not in _ATTRIBUTES:
         return 0, effect
-    if name in ("RETURN_VALUE", "POP_TOP", "STORE_FAST", "LIST_EXTEND", "LIST_APPEND"):
+    if name in ("RETURN_VALUE", "POP_TOP", "STORE_FAST", *FILLS):
         return 1, 0
     return max(1 - effect, 0), max(1, effect)
 

@@ -12,7 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-_NO_VALUE = object()
+NO_VALUE = object()
+EMPTY_LIST: list[Any] = []
+"""Stands for the list that ``return []`` makes."""
 _RETURNS = ("RETURN_VALUE", "RETURN_CONST")
 _JUMPS = ("JUMP_FORWARD", "JUMP_ABSOLUTE", "JUMP_BACKWARD")
 
@@ -23,17 +25,17 @@ class _Exit:
 
     Attributes:
         start: the index of the first instruction that goes; count: how many go.
-        value: the constant that is returned; None where it is on the stack, `_NO_VALUE` for a `break`.
+        value: the constant that is returned; None where it is on the stack, `NO_VALUE` for a `break`.
     """
 
     start: int
     count: int
-    value: Any = _NO_VALUE
+    value: Any = NO_VALUE
     on_stack: bool = False
 
     @property
     def returns(self) -> bool:
-        return self.on_stack or self.value is not _NO_VALUE
+        return self.on_stack or self.value is not NO_VALUE
 
 
 @dataclass
@@ -45,12 +47,14 @@ class Left:
         after: that of the first one after the loop.
         exits: where it is left.
         default: the constant that is returned after the loop, where rounds return something.
+        falls: whether the code goes on behind the loop where no round returned anything.
     """
 
     head: int
     after: int
     exits: list[_Exit]
-    default: Any = _NO_VALUE
+    default: Any = NO_VALUE
+    falls: bool = False
 
 
 def loops_left_early(code: Sequence[Any]) -> Iterator[Left]:
@@ -87,9 +91,13 @@ def _left(code: Sequence[Any], places: dict[int, int], head: int) -> Left | None
         return None
     if not any(each.returns for each in exits):
         return Left(head, after, exits)
-    default = _returned(code, after)
-    values = {type(each.value) for each in exits if not each.on_stack and each.value is not _NO_VALUE}
-    if default in (None, _NO_VALUE) or values - {type(default)}:
+    default = returned(code, after)
+    if default in (None, NO_VALUE) and all(each.returns and not each.on_stack for each in exits):
+        inside = any(places[id(each.target)] > head for each in code[:head] if each.opname == "FOR_ITER")
+        alike = len({type(each.value) for each in exits}) == 1
+        return Left(head, after, exits, exits[0].value, falls=True) if alike and not inside else None
+    values = {type(each.value) for each in exits if not each.on_stack and each.value is not NO_VALUE}
+    if default in (None, NO_VALUE) or values - {type(default)}:
         return None
     if any(each.target is code[after] for at, each in enumerate(code) if not head <= at < end):
         return None
@@ -109,13 +117,13 @@ def _exit(code: Sequence[Any], places: dict[int, int], at: int, after: int) -> _
             goes = places[id(following.target)]
             if goes == after or (code[after].opname in _JUMPS and code[after].target is following.target):
                 return _Exit(at, 2)
-            value = _returned(code, goes)  # past the `else` of the loop
-            return None if value in (None, _NO_VALUE) else _Exit(at, 2, value)
+            value = returned(code, goes)  # past the `else` of the loop
+            return None if value in (None, NO_VALUE) else _Exit(at, 2, value)
         if count := _same_end(code, at + 1, after):
             return _Exit(at, 1 + count)
-        value = _returned(code, at + 1)
+        value = returned(code, at + 1)
         count = 2 if following.opname == "RETURN_CONST" else 3
-        return None if value in (None, _NO_VALUE) else _Exit(at, count, value)
+        return None if value in (None, NO_VALUE) else _Exit(at, count, value)
     swaps = this.opname == "ROT_TWO" or (this.opname == "SWAP" and this.arg == 2)
     if swaps and following.opname == "POP_TOP" and code[at + 2].opname == "RETURN_VALUE":
         return _Exit(at, 3, on_stack=True)
@@ -132,11 +140,13 @@ def _same_end(code: Sequence[Any], one: int, other: int) -> int:
     return 0
 
 
-def _returned(code: Sequence[Any], at: int) -> Any:
+def returned(code: Sequence[Any], at: int) -> Any:
     """The constant that some instructions return, if they do that only."""
+    if code[at].opname == "BUILD_LIST" and not code[at].arg and code[at + 1].opname == "RETURN_VALUE":
+        return EMPTY_LIST
     if code[at].opname == "RETURN_CONST" or (code[at].opname == "LOAD_CONST" and code[at + 1].opname == "RETURN_VALUE"):
         return code[at].argval if type(code[at].argval) in (str, int, float, bool) else None
-    return _NO_VALUE
+    return NO_VALUE
 
 
 class Leavable:
@@ -159,6 +169,11 @@ def names_for(count: int) -> list[tuple[str, str]]:
     return [(f"left {number}", f"found {number}") for number in range(count)]
 
 
+def is_flag(name: str) -> bool:
+    """Whether a variable is the flag of a loop."""
+    return name.startswith("left ")
+
+
 class GoingOn:
     """Writes the instructions of loops that go on.
 
@@ -177,7 +192,7 @@ class GoingOn:
         """For each instruction those that take its place."""
         found = [[each] for each in code]
         for loop, (flag, value) in zip(loops, names, strict=True):
-            returns = loop.default is not _NO_VALUE
+            returns = loop.default is not NO_VALUE
             before = [*self._store(False, flag), *(self._store(loop.default, value) if returns else [])]
             found[loop.head - 1] = [*before, *self.applied(self.leavable), *found[loop.head - 1]]
             first = code[loop.head + 1]
@@ -189,7 +204,12 @@ class GoingOn:
                 for at in range(each.start + 1, each.start + each.count):
                     found[at] = [self.make("NOP")]
                 found[each.start] = self._exit(each, code[loop.head], flag, value)
-            if returns:
+            if loop.falls:
+                on = self.make("NOP")
+                test = [self.make("LOAD_FAST", argval=flag), self.make(IF_FALSE, target=on)]
+                kept = [self.make("LOAD_FAST", argval=value), self.make("RETURN_VALUE"), on]
+                found[loop.after] = [*test, *kept, *found[loop.after]]
+            elif returns:
                 found[loop.after] = [self.make("LOAD_FAST", argval=value)]
                 if code[loop.after].opname == "RETURN_CONST":
                     found[loop.after].append(self.make("RETURN_VALUE"))
@@ -197,14 +217,15 @@ class GoingOn:
 
     def _exit(self, place: _Exit, head: Any, flag: str, value: str) -> list[Any]:
         kept = [self.make("STORE_FAST", argval=value)] if place.on_stack else []
-        if place.value is not _NO_VALUE:
+        if place.value is not NO_VALUE:
             kept = self._store(place.value, value)
         copy = self.make("COPY", arg=1) if sys.version_info >= (3, 11) else self.make("DUP_TOP")
         told = [copy, *self.applied(self.leave), self.make("POP_TOP")]
         return [*kept, *self._store(True, flag), *told, self.make(BACK, target=head)]
 
     def _store(self, constant: Any, name: str) -> list[Any]:
-        return [self.make("LOAD_CONST", argval=constant), self.make("STORE_FAST", argval=name)]
+        makes = self.make("BUILD_LIST", arg=0) if constant is EMPTY_LIST else self.make("LOAD_CONST", argval=constant)
+        return [makes, self.make("STORE_FAST", argval=name)]
 
 
 IF_FALSE = "POP_JUMP_FORWARD_IF_FALSE" if sys.version_info[:2] == (3, 11) else "POP_JUMP_IF_FALSE"

@@ -8,7 +8,8 @@ from types import CodeType
 from typing import Any
 
 from ....proxies.lists import GROWING
-from .growing import Uses, asked, taker_of
+from .flow import goes_on
+from .growing import FILLS, OF_ENTRY, Uses, asked, taker_of
 
 CHANGING = (*GROWING, "update", "setdefault")
 """The methods that change a list or a dict of one name."""
@@ -52,7 +53,21 @@ def is_new_list(
 
 def stores_new_list(code: Sequence[Any], at: int) -> bool:
     """Whether an instruction stores a list, a set or a dict that was made for it."""
-    return _made(code, at, filled=True, kinds=("list", "set", "dict")) is not None
+    built = _made(code, at, filled=True, kinds=("list", "set", "dict")) is not None
+    return built or _is_copied(code, at) or (at > 0 and _repeats(code[at - 1]))
+
+
+def _is_copied(code: Sequence[Any], store: int) -> bool:
+    """Whether an instruction stores a copy, as in ``row = dict(record)`` or ``row = copy.copy(record)``."""
+    made = code[store - 1]
+    if not made.opname.startswith("CALL"):
+        return False
+    starts = range(store - 2, max(store - _MOST_OF_STORE, 0), -1)
+    return any(asked(code, at + 1) in _COPYING and taker_of(code, at)[0] is made for at in starts)
+
+
+_COPYING = ("dict", "list", "set", "sorted", "copy", "deepcopy")
+"""What gives a new container, whatever it is given."""
 
 
 def is_own_list(code: Sequence[Any], at: int) -> bool:
@@ -64,10 +79,10 @@ def is_own_list(code: Sequence[Any], at: int) -> bool:
 
 def is_changed_dict(code: Sequence[Any], at: int) -> bool:
     """Whether an instruction loads a dict, which that variable alone has known since it was made, to store an entry."""
-    if not any(each.opname == "STORE_SUBSCR" for each in code[at : at + _MOST_OF_STORE]):
+    if not any(each.opname in OF_ENTRY for each in code[at : at + _MOST_OF_STORE]):
         return False
     taker, depth = taker_of(code, at)
-    stores = taker is not None and taker.opname == "STORE_SUBSCR" and depth == _BELOW_KEY
+    stores = taker is not None and taker.opname in OF_ENTRY and depth == _BELOW_KEY
     return stores and has_one_name(code, code[at].argval, at)
 
 
@@ -82,7 +97,7 @@ def has_one_name(code: Sequence[Any], name: str, at: int) -> bool:
     if not last or code[last].opname != "STORE_FAST" or not _stores_new_object(code, last):
         return False
     places = {id(each): place for place, each in enumerate(code)}
-    heads = [place for place in range(last, at) if code[place].opname == "FOR_ITER"]
+    heads = [place for place in range(last, at) if code[place].opname == "FOR_ITER" and not goes_on(code, place)]
     if any(places[id(code[head].target)] > at for head in heads):
         return False
     if len(stores) > 1 and _is_entered(code, places, range(last + 1, at + 1)):
@@ -177,7 +192,7 @@ def _stored_by(code: Sequence[Any], start: int) -> int | None:
         if each.target is not None or each.opname in _COPIES or (depth == 1 and each.opname in _ATTRIBUTES):
             return None
         effect = dis.stack_effect(each.opcode, (each.arg or 0) if each.opcode >= dis.HAVE_ARGUMENT else None)
-        taken = 1 if each.opname == "STORE_FAST" else max(1 - effect, 0)
+        taken = 1 if each.opname == "STORE_FAST" or each.opname in FILLS else max(1 - effect, 0)
         if taken >= depth:
             return None
         depth += effect

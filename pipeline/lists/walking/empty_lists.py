@@ -1,0 +1,91 @@
+"""What a loop gives for an empty list, where its first round is recorded by itself: what its variables began with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from typing import Any
+
+from ....ops.graph.graph import Guard, Node, Operator, Value
+from ....ops.graph.traverse import leaves, uses
+from ....ops.graph.types import SCALARS
+from ....ops.runtime.user_code import user_line
+from ...proxies.lists import TracedList
+from ...proxies.make import traced
+from ...proxies.trees import concrete
+from ...recording.recorder import Recorder
+from ..ways import closed_graph, from_outside
+
+
+class OrEmpty:
+    """Puts the nodes of such a loop on one side of a choice by the length of the list.
+
+    Args:
+        recorder: of the recording.
+        more: whether the list has an item.
+        guard: what refuses an empty list, where the choice cannot be made.
+        given: the variables before the loop.
+    """
+
+    def __init__(self, recorder: Recorder, more: Any, guard: Guard, given: Sequence[Any]) -> None:
+        self.recorder, self.more, self.line = recorder, more, user_line()
+        self.guard = Node(guard, (more.value,), {}, None, self.line)
+        self.given = tuple(given)
+        self.start = [list(each) if type(each) is list else each for each in given]
+        self.begun = len(recorder.nodes)
+        if recorder.rounds.open:  # whose branches are counted by the nodes before them
+            recorder.nodes.append(self.guard)
+
+    def joined(self, found: Sequence[Any], unread: Set[int]) -> tuple[Any, ...]:
+        """What the variables are after the loop.
+
+        Args:
+            found: what they are after its rounds.
+            unread: the places of those that nothing reads then.
+        """
+        recorder = self.recorder
+        if recorder.rounds.open:
+            return tuple(found)
+        pairs = enumerate(zip(self.start, found, strict=True))
+        unlike = {place for place, pair in pairs if place in unread and not _fits(*pair)}
+        changed = [place for place, each in enumerate(found) if each is not self.given[place] and place not in unlike]
+        if not all(_fits(self.start[place], found[place]) for place in changed):
+            recorder.nodes.insert(self.begun, self.guard)
+            return tuple(found)
+        nodes = recorder.nodes[self.begun :]
+        del recorder.nodes[self.begun :]
+        starts = [self._started(self.start[place]) for place in changed]
+        side = recorder.nodes[self.begun :]
+        del recorder.nodes[self.begun :]
+        after = [found[place] for place in changed]
+        outputs = [tuple(recorder.arguments(each) for each in values) for values in (after, starts)]
+        inner = {id(leaf): leaf for node in (*nodes, *side) for leaf in leaves(node.output) if isinstance(leaf, Value)}
+        used = [leaf for node in (*nodes, *side) for leaf in uses(node)]
+        outer = from_outside([*used, *leaves(outputs)], inner.values())
+        graphs = [closed_graph(*each, outer) for each in zip((nodes, side), outputs, strict=True)]
+        values = tuple(Value(each.value.type) for each in after)
+        args = (self.more.value, *graphs, tuple(outer))
+        recorder.nodes.append(Node(Operator("cond"), args, {}, values, self.line, True))
+        recorder.rounds.left |= inner
+        made = dict(zip(changed, map(self._stand_in, values, after), strict=True))
+        return tuple(made.get(place, each) for place, each in enumerate(found))
+
+    def _started(self, start: Any) -> Any:
+        return self.recorder.scalar("list", start) if type(start) is list else start
+
+    def _stand_in(self, value: Value, after: Any) -> Any:
+        recorder = self.recorder
+        recorder.values.varying.add(id(value))
+        stand_in = traced(recorder, value, concrete(after), True)
+        if type(after) is TracedList:
+            stand_in.loop, stand_in.objects = after.loop, after.objects
+        return stand_in
+
+
+def _fits(start: Any, after: Any) -> bool:
+    """Whether a variable is the same kind of list, number or text before a loop and after it."""
+    if type(after) is TracedList:
+        return (
+            type(start) in (list, TracedList) and after.with_none is None and getattr(start, "with_none", None) is None
+        )
+    kind = type(concrete(start))
+    return kind in SCALARS and kind is type(concrete(after)) and hasattr(after, "value")
