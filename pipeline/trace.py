@@ -44,6 +44,7 @@ from .proxies.branches import BRANCH
 from .proxies.dicts import RUN_KEYS
 from .proxies.lists import CHANGED
 from .proxies.sets import UNORDERED
+from .proxies.values.known_values import returned
 from .recheck.diff import Difference, difference
 from .recheck.key_order import with_marks
 from .recheck.mismatch import NO_INPUT, Mismatch
@@ -332,7 +333,7 @@ def _record(process: Callable[..., Any], examples: Examples, settled: bool = Fal
     ):  # fmt: skip
         args, kwargs = examples.call([handed for _, handed in pairs])
         try:
-            output = recorder.output(process(*args, **kwargs))
+            output = returned(recorder, recorder.output(process(*args, **kwargs)))
         except Exception as error:
             if recorder.refused is not None:  # the later error follows from the refusal that the function caught
                 raise with_own_line(recorder.refused, error) from None

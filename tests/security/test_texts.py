@@ -69,6 +69,17 @@ WRONG = {
     "letters of base64 that are none": ("py.b64decode", TEXT, 7),
     "hexadecimal digits of a text": ("py.hex", TEXT),
     "hexadecimal digits that are none": ("py.from_hex", TEXT),
+    "a function of dates": ("py.date", "now", TEXT),
+    "a kind of date": ("py.date", "fromisoformat", "type", TEXT),
+    "a field of a date": ("py.date", "get", TEXT, "year"),
+    "a date of a text": ("py.date", "make", "date", TEXT),
+    "a width of a date": ("py.date", "strptime", TEXT, "%99999d"),
+    "a zero in a format of a date": ("py.date", "strptime", TEXT, "%Y\0"),
+    "the zone of the machine": ("py.date", "strptime", TEXT, "%Z"),
+    "a function of decimal numbers": ("py.decimal", "__reduce__", TEXT),
+    "a decimal number of a list": ("py.decimal", "make", ["1"]),
+    "a sum with a text": ("py.decimal", "add", TEXT, 1),
+    "a way to round": ("py.decimal", "quantize", TEXT, 1, "up"),
     "a way to match": ("py.re_found", "finditer", "a", 0, TEXT),
 }
 

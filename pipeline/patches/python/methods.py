@@ -31,6 +31,7 @@ from ..expressions import EXPRESSIONS, RegularExpressions
 from ..library import special
 from ..library.asked_table import AskedTable
 from ..library.replacements import MODULES, OF_NUMPY, naming_device
+from ..library.values.dates import CLASSES, OF_CLASSES
 from ..redirect import stand_in_of
 from .operations import HandedOver, active, formatted, holds_traced
 
@@ -127,6 +128,8 @@ def _receiver(name: str) -> Callable[[Any], Any]:
             return _Module(thing, {name: special.function(name)})
         if module is not None and thing is module:
             return _Module(module, functions)
+        if name in OF_CLASSES and thing in CLASSES:
+            return _Module(thing, {name: OF_CLASSES[name](thing)})
         if name == "to" and isinstance(thing, torch.Tensor):
             return _Module(thing, {"to": naming_device(thing.to)})
         if name == "manual_seed" and isinstance(thing, torch.Generator):
@@ -208,6 +211,7 @@ RECEIVERS: dict[str, HandedOver] = {
         *EXPRESSIONS,
         *MODULES,
         *special.NAMES,
+        *OF_CLASSES,
     )
 }
 RECEIVERS["%"] = HandedOver(_modulo)

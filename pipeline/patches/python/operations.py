@@ -29,6 +29,7 @@ from ...proxies.make import TracedOptional
 from ...proxies.scalars import TracedNumber
 from ...proxies.sets import TracedCounter, TracedSet
 from ...proxies.strings import TracedStr
+from ...proxies.values.library_value import LibraryValue
 from ...recording.recorder import Recorder
 from ...rules.number_or_tensor import number_of
 from ..library.asked_table import AskedTable
@@ -108,6 +109,8 @@ def formatted(value: Any, spec: Any = "", conversion: str = "") -> Any:
     recorder = active()
     if recorder is not None:
         value = number_of(recorder, value) if not conversion else value
+        if issubclass(type(value), LibraryValue):
+            return value.in_text(spec, conversion)
         if is_free_shape(value):
             parts = ("torch.Size(", recorder.scalar("format", list(value), "", "r"), ")")
             value, conversion = recorder.scalar("join_texts", *parts), ""
