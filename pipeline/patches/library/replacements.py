@@ -42,6 +42,8 @@ from .orders import OF_ORDERS
 from .tallies import counted, flattened, from_keys
 from .values.dates import CLASSES
 from .values.decimals import made
+from .values.digests import OF_BYTES
+from .values.text_calls import OF_TEXTS
 
 
 def normalize(form: Any, text: Any) -> Any:
@@ -309,6 +311,7 @@ MODULES: dict[str, tuple[Any, dict[str, Callable[..., Any]]]] = {
     "fromhex": (bytes, {"fromhex": fromhex}),
     **{kind.__name__: (datetime, {kind.__name__: function}) for kind, function in CLASSES.items()},
     "Decimal": (decimal, {"Decimal": made}),
+    **{name: (module, {name: function}) for name, (module, function) in (OF_TEXTS | OF_BYTES).items()},
     "pad_sequence": (torch.nn.utils.rnn, {"pad_sequence": padded}),
 }
 """The name of a function -> its module, and what stands for it there."""

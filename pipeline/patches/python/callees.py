@@ -42,6 +42,8 @@ from ..library.replacements import OF_ITERABLES, accumulate, buffer_of, dumps, n
 from ..library.tallies import counted, to_set
 from ..library.values.dates import CLASSES, METHODS
 from ..library.values.decimals import made
+from ..library.values.digests import OF_BYTES
+from ..library.values.text_calls import OF_TEXTS
 from ..redirect import STAND_INS, deep_stand_in, own
 from .asked_once import is_unseen
 from .operations import active, formatted, holds_traced, to_dict
@@ -315,7 +317,7 @@ _STAND_INS: list[tuple[Any, Callable[..., Any]]] = [
     (set, to_set), (frozenset, to_set), (Counter, counted), (next, _next),
     *((kind, buffer_of(kind)) for kind in (bytes, bytearray, memoryview)),
     *((getattr(itertools, name), function) for name, function in OF_ITERABLES.items()),
-    *((getattr(module, name), function) for name, (module, function) in OF_ORDERS.items()),
+    *((getattr(module, name), function) for name, (module, function) in (OF_ORDERS | OF_TEXTS | OF_BYTES).items()),
     *((getattr(base64, name), function) for name, function in OF_BASE64.items()),
     *CLASSES.items(), *METHODS.items(), (Decimal, made),
     (json.dumps, dumps), (unicodedata.normalize, normalize),

@@ -90,6 +90,8 @@ _TABLES = (list, tuple, dict, str, np.ndarray)
 def _subscript(operands: Any) -> Any:
     container, key = operands
     recorder = active()
+    if type(key) is TracedMember and type(container) is dict:
+        container, key = key.table(container), key.value
     if recorder is None or type(container) not in _TABLES:
         return key, container
     if type(container) in (list, tuple, str):
@@ -145,6 +147,8 @@ def _contains(operands: Any) -> Any:
             return recorder.scalar("contains", container, item)
         if type(container) is TracedBytes:
             return container.holds(item)
+        if type(item) is TracedMember and type(container) in (list, tuple, set, frozenset, dict):
+            item, container = item.value, list(item.table(dict.fromkeys(container)))
         if type(container) in (list, tuple, set, frozenset, dict, str) and (is_traced(item) or holds_traced(container)):
             if isinstance(container, set | frozenset):
                 container = sorted(container, key=repr)

@@ -17,7 +17,6 @@ _INSTEAD = {
     "Fraction(": "Write numerator / denominator, which is recorded.",
     "to_datetime(": "Use datetime.fromisoformat(text), or datetime.strptime(text, format), of each text.",
     "json.loads(": _BEFORE,
-    "hashlib.": _BEFORE,
     "uuid.": _BEFORE,
     "os.path.": "Use text.rpartition('/')[2] for the name, and text.rpartition('.')[2] for the ending.",
     "Path(": "Use text.rpartition('/')[2] for the name, and text.rpartition('.')[2] for the ending.",

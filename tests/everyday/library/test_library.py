@@ -8,9 +8,9 @@ import pytest
 
 import tracepack
 from tests.everyday.case import check, loaded
-from tests.everyday.library import dates, decimals
+from tests.everyday.library import dates, decimals, web_texts
 
-CASES = {"dates": dates.CASES, "decimal numbers": decimals.CASES}
+CASES = {"dates": dates.CASES, "decimal numbers": decimals.CASES, "texts": web_texts.CASES}
 NAMES = [(kind, name) for kind, cases in CASES.items() for name in cases]
 
 
@@ -34,6 +34,7 @@ def test_what_fails_in_python_fails_in_the_file(name) -> None:
 
 REFUSED = {name: (*case, "2024-01-01") for name, case in dates.REFUSED.items()}
 REFUSED |= {name: (*case, "1.5") for name, case in decimals.REFUSED.items()}
+REFUSED |= {name: (*case, "a text") for name, case in web_texts.REFUSED.items()}
 
 
 @pytest.mark.parametrize("name", REFUSED)

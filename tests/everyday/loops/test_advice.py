@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import re
@@ -53,10 +52,6 @@ REFUSED = {
         r"re.finditer over a text with one letter for each \(docs/guide.md, Runs of tags\)",
     ),
     "a text of JSON": (lambda x: json.loads(f"[{x.max().item()}]"), "Do it before, and pass what it gives"),
-    "a hash": (
-        lambda x: hashlib.md5(f"{x.max().item()}".encode()).hexdigest(),
-        "Do it before, and pass what it gives",
-    ),
     "a number of bytes": (
         lambda x: int.from_bytes(f"{x.argmax().item()}".encode(), "little"),
         r"Use torch.frombuffer\(bytearray\(data\), dtype=torch.int32\).item\(\), with the dtype",
