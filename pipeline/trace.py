@@ -65,6 +65,7 @@ from .second import Recording, refuse_motion, second_recording
 from .signature.arguments import Given, arguments
 from .signature.needed_sizes import known_facts
 from .signature.proven_sizes import prove_sizes
+from .unlike_items import unlike_lists
 
 _CHANGED = (
     "the function changes a list or a dict that it was given; the pipeline leaves those of its caller as they are"
@@ -113,7 +114,7 @@ def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline
     with _one_at_a_time(), earlier.with_first_cause():
         free, lines = _with_free_lists(process, given, earlier)
         found = free or _recorded(process, examined, names, Objects(process), earlier)
-        made = telling(found, lines, earlier.refused, earlier.mixed)
+        made = telling(found, [*unlike_lists(given), *lines], earlier.refused, earlier.mixed)
     return made.engaged_as_named({each.name: each.value for each in given if each.given})
 
 
@@ -131,8 +132,7 @@ def _with_free_lists(
     except Exception as error:  # the recording of lists of fixed lengths says what is wrong
         earlier.of_lists = error
         return None, [] if unpacks(error) else lengths(lists, error)
-    fixed = fixed_lengths(found)
-    return (None, fixed) if fixed else (found, [])
+    return (None, fixed) if (fixed := fixed_lengths(found)) else (found, [])
 
 
 def _recorded(

@@ -1,0 +1,56 @@
+"""Lists of an example whose items have no common form, so that a pipeline takes as many as the example has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from .proxies.trees import list_type
+from .signature.arguments import Given
+
+_EMPTY = "Trace with two items at least"
+_ITEM = "an item"
+_NUMBERS = (int, float)
+
+
+def unlike_lists(given: Sequence[Given]) -> list[str]:
+    """A line for each list of the examples whose length is fixed because of what is in it."""
+    return [line for each in given if each.given for line in _lines(each.value, each.name)]
+
+
+def _lines(value: Any, where: str) -> Iterator[str]:
+    if type(value) is list and list_type(value) is None:
+        if why := _why(value):
+            yield f"the length of {where!r} is fixed to {len(value)}, because {why}"
+        return
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _lines(item, f"{where}[{key!r}]")
+
+
+def _why(items: list[Any]) -> str:
+    """Why a list has no common form, and what to do; empty where it may be no list of alike items at all."""
+    if not items:
+        return f"the example is empty. {_EMPTY}"
+    for other in [*items[1:], items[0]]:
+        if found := _difference(items[0], other, _ITEM):
+            return found
+    return ""
+
+
+def _difference(one: Any, other: Any, what: str) -> str:
+    """What two items have not in common, or what no list of any length holds in both."""
+    if (one is None) != (other is None) and not {type(one), type(other)}.isdisjoint((*_NUMBERS, str, bool)):
+        return f"{what} is None in one and not in another. Give what stands for None: -1.0, or ''"
+    if one is None and other is None and what != _ITEM:
+        return f"{what} is None in all. Trace with an example in which it has a value"
+    if {type(one), type(other)} == set(_NUMBERS):
+        return f"{what} is an int in one and a float in another. Write numbers of one type: 1.0 for 1"
+    if type(one) is dict and type(other) is dict:
+        missing = next((key for key in [*one, *other] if key not in one or key not in other), None)
+        if missing is not None:
+            return f"the key {missing!r} is missing in one. Give all items the same keys"
+        return next((found for key in one if (found := _difference(one[key], other[key], repr(key)))), "")
+    if type(one) is list and type(other) is list and not (one and other):
+        return f"{what} is an empty list in one. Trace with an example in which it has items everywhere"
+    return ""
