@@ -148,3 +148,8 @@ def refuse_swallowed(recorder: Recorder) -> None:
             if (form := form_for(error, line))
             else "Test for the condition before: with sizes, dtypes, or the methods of a text.",
         )
+
+
+def name_of(process: Callable[..., Any]) -> str:
+    """The name of a function as its pipeline has it."""
+    return "pipeline" if (name := attribute(process, "__name__", type(process).__name__)) == "<lambda>" else str(name)

@@ -27,7 +27,7 @@ from .recording.recorder import Recorder
 from .running.binding import as_tensor, fixed
 from .running.rebuild import rebuild
 from .signature.arguments import Given, is_plain
-from .unlike_items import leveled, unlike_lists
+from .unlike_items import leveled
 
 MOST_LEVELS = 200  # of containers in one argument
 
@@ -131,7 +131,6 @@ def describe(given: Sequence[Given], free: bool = False) -> tuple[Examples, list
         collected,
         objects=objects,
         raw=frozenset(raw),
-        unlike=tuple(line for a in given if a.given for line in unlike_lists(a.value, a.name)),
     )
     return made, names
 
@@ -203,7 +202,6 @@ class Examples:
         dicts: what is done with the dicts of arguments; by default they are as in the originals.
         objects: the members of Enums, slices and the like that a signature holds by name.
         raw: the positions of the leaves that the function gets as bytes: here they are tensors of uint8.
-        unlike: what to say of lists that keep their lengths because their items are not alike.
     """
 
     items: tuple[Parameter, ...]
@@ -217,7 +215,6 @@ class Examples:
     dicts: Callable[[Any], Any] | None = None
     objects: Mapping[Literal, Any] = field(default_factory=dict)
     raw: frozenset[int] = frozenset()
-    unlike: tuple[str, ...] = ()
 
     def alike(self, leaves: Sequence[Any]) -> list[Any]:
         """Copies of leaves that are parameters, have gradients or attributes where the examples do."""

@@ -24,10 +24,10 @@ from ..ops.lowering.patches.modules import idle_moves
 from ..ops.runtime.interrupts.changes import Lock
 from ..ops.runtime.interrupts.verbs import undisturbed
 from ..ops.runtime.placement import runs_on
-from ..ops.runtime.user_code import attribute, first_line, unpacks, writing_line
+from ..ops.runtime.user_code import first_line, unpacks, writing_line
 from ..ops.tracing_hook import current, recording
 from .attempts import GivenUp, agreeing, guards_of, with_filled_caches
-from .blame import advice_on, blamed, refuse_swallowed, with_own_line
+from .blame import advice_on, blamed, name_of, refuse_swallowed, with_own_line
 from .examples import Examples, describe
 from .lists.fixed import fixed_lengths, lengths
 from .lists.ways import EMPTY
@@ -43,6 +43,7 @@ from .proxies.branches import BRANCH
 from .proxies.dicts import RUN_KEYS
 from .proxies.lists import CHANGED
 from .proxies.sets import UNORDERED
+from .proxies.values.known_values import returned
 from .recheck.diff import Difference, difference
 from .recheck.key_order import with_marks
 from .recheck.mismatch import CHANGES_GIVEN, NO_INPUT, Mismatch
@@ -64,6 +65,7 @@ from .second import Recording, refuse_motion, second_recording
 from .signature.arguments import Given, arguments
 from .signature.needed_sizes import known_facts
 from .signature.proven_sizes import prove_sizes
+from .unlike_items import unlike_lists
 
 _one_at_a_time = Lock(seconds=60)
 """Two traces would each take what the other does to shared objects for their function's state; one may wait for it."""
@@ -109,7 +111,8 @@ def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline
         earlier = GivenUp(before)
         with earlier.with_first_cause():
             free, lines = _with_free_lists(process, given, earlier)
-            return Attempted(free or _recorded(process, examined, names, Objects(process), earlier), lines, earlier)
+            found = free or _recorded(process, examined, names, Objects(process), earlier)
+            return Attempted(found, [*unlike_lists(given), *lines], earlier)
 
     with _one_at_a_time():
         made = with_choices_anew(process, attempt).told()
@@ -124,14 +127,13 @@ def _with_free_lists(
     leaves = zip(names, examined.leaves, strict=True)
     lists = {name: len(leaf) for name, leaf in leaves if isinstance(leaf, list) and not isinstance(leaf[0], str)}
     if not lists:
-        return None, [*examined.unlike]
+        return None, []
     try:
         found = _recorded(process, examined, names, Objects(process), earlier)
     except Exception as error:  # the recording of lists of fixed lengths says what is wrong
         earlier.of_lists = error
-        return None, [*examined.unlike, *([] if unpacks(error) else lengths(lists, error))]
-    fixed = fixed_lengths(found)
-    return (None, [*examined.unlike, *fixed]) if fixed else (found, [*examined.unlike])
+        return None, [] if unpacks(error) else lengths(lists, error)
+    return (None, fixed) if (fixed := fixed_lengths(found)) else (found, [])
 
 
 def _recorded(
@@ -175,10 +177,6 @@ def _here(program: Program) -> Pipeline:
     return Pipeline(program, gpu_ops="cpu" if lacking else "gpu")
 
 
-def _name(process: Callable[..., Any]) -> str:
-    return "pipeline" if (name := attribute(process, "__name__", type(process).__name__)) == "<lambda>" else str(name)
-
-
 class _Tracing:
     """One call of `trace`.
 
@@ -213,7 +211,7 @@ class _Tracing:
             asked = first.recorder.asked | asked_unseen(self.objects)
             graph = with_settings(first.graph, dtype, asked, self.examples.leaves)
             refuse_unloadable(graph, str(first_line(self.user) or ""), self.objects.plain_values())
-            found = _here(Program(_name(self.user), graph, parameters, facts))
+            found = _here(Program(name_of(self.user), graph, parameters, facts))
             replay = Replay(self.user, self.examples, first.recorder, found, self.objects, time.perf_counter() - began)
             if (mismatch := replay.mismatch()) is not None:
                 raise self.explained(mismatch, first)
@@ -248,7 +246,7 @@ class _Tracing:
         try:
             parameters, facts = pipeline_facts(self.examples.items, self.names, self.began.graph)
             name_sizes(self.began.graph, None)
-            return [_here(Program(_name(self.user), self.began.graph, parameters, facts))]
+            return [_here(Program(name_of(self.user), self.began.graph, parameters, facts))]
         except TracepackError:
             return []
 
@@ -334,7 +332,7 @@ def _record(process: Callable[..., Any], examples: Examples, settled: bool = Fal
     ):  # fmt: skip
         args, kwargs = examples.call([handed for _, handed in pairs])
         try:
-            output = recorder.output(process(*args, **kwargs))
+            output = returned(recorder, recorder.output(process(*args, **kwargs)))
         except Exception as error:
             if recorder.refused is not None:  # the later error follows from the refusal that the function caught
                 raise with_own_line(recorder.refused, error) from None

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .proxies.trees import list_type
+from .signature.arguments import Given
+
+_EMPTY = "Trace with two items at least"
+_ITEM = "an item"
+_NUMBERS = (int, float)
 
 
 def leveled(items: list[Any]) -> list[Any]:
@@ -26,39 +31,44 @@ def leveled(items: list[Any]) -> list[Any]:
     return items
 
 
-def unlike_lists(value: Any, where: str) -> Iterator[str]:
-    """A line for each list of an argument that keeps its length because its plain items differ."""
-    if isinstance(value, dict):
-        for key, item in value.items():
-            yield from unlike_lists(item, f"{where}[{key!r}]")
-    if type(value) is not list or len(value) < 2 or list_type(leveled(value)) is not None:
+def unlike_lists(given: Sequence[Given]) -> list[str]:
+    """A line for each list of the examples whose length is fixed because of what is in it."""
+    return [line for each in given if each.given for line in _lines(each.value, each.name)]
+
+
+def _lines(value: Any, where: str) -> Iterator[str]:
+    if type(value) is list and list_type(level := leveled(value)) is None:
+        if why := _why(level):
+            yield f"the length of {where!r} is fixed to {len(value)}, because {why}"
         return
-    if all(map(_is_plain, value)):
-        fixed = f"the length of {where!r} is fixed to {len(value)}, because {_difference(value)}"
-        yield f"{fixed}. A list of any length takes items of one kind: pass math.nan or '' for what is missing"
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _lines(item, f"{where}[{key!r}]")
 
 
-_PLAIN = (bool, int, float, str, type(None))
+def _why(items: list[Any]) -> str:
+    """Why a list has no common form, and what to do; empty where it may be no list of alike items at all."""
+    if not items:
+        return f"the example is empty. {_EMPTY}"
+    for other in [*items[1:], items[0]]:
+        if found := _difference(items[0], other, _ITEM):
+            return found
+    return ""
 
 
-def _is_plain(item: Any) -> bool:
-    if isinstance(item, dict | list | tuple):
-        return all(map(_is_plain, item.values() if isinstance(item, dict) else item))
-    return type(item) in _PLAIN
-
-
-def _difference(items: list[Any]) -> str:
-    if all(type(item) is dict for item in items):
-        for item in items:
-            if item.keys() != items[0].keys():
-                return f"its records have different keys: {list(items[0])} and {list(item)}"
-        for key in items[0]:
-            column = [item[key] for item in items]
-            if list_type(column) is None:
-                return f"the field {key!r} of its records is {_kinds(column)}"
-    return f"its items are {_kinds(items)}"
-
-
-def _kinds(items: list[Any]) -> str:
-    found = dict.fromkeys("None" if item is None else type(item).__name__ for item in items)
-    return " and ".join(found) if len(found) > 1 else "not alike"
+def _difference(one: Any, other: Any, what: str) -> str:
+    """What two items have not in common, or what no list of any length holds in both."""
+    if (one is None) != (other is None) and not {type(one), type(other)}.isdisjoint((*_NUMBERS, str, bool)):
+        return f"{what} is None in one and not in another. Give what stands for None: -1.0, or ''"
+    if one is None and other is None and what != _ITEM:
+        return f"{what} is None in all. Trace with an example in which it has a value"
+    if {type(one), type(other)} == set(_NUMBERS):
+        return f"{what} is a float in one and an int that no float is in another. Write numbers of one type"
+    if type(one) is dict and type(other) is dict:
+        missing = next((key for key in [*one, *other] if key not in one or key not in other), None)
+        if missing is not None:
+            return f"the key {missing!r} is missing in one. Give all items the same keys"
+        return next((found for key in one if (found := _difference(one[key], other[key], repr(key)))), "")
+    if type(one) is list and type(other) is list and not (one and other):
+        return f"{what} is an empty list in one. Trace with an example in which it has items everywhere"
+    return ""

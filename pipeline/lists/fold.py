@@ -24,6 +24,8 @@ from ..proxies.lists import WITH_NONE, Growing, TracedList
 from ..proxies.make import TracedOptional, traced
 from ..proxies.sets import TracedSet, dict_of, growable, table_of
 from ..proxies.trees import concrete, is_array, list_type, own_copy, value_type
+from ..proxies.values.known_values import constant_of
+from ..proxies.values.library_value import LibraryValue
 from ..recording.recorder import Recorder
 from .carried import Carried, begun, keeps_keys, kind_of_carried
 from .loop import Loop
@@ -108,12 +110,14 @@ class Fold(Loop):
             return table_of(self.recorder, found)
         if isinstance(found, dict):
             return dict_of(self.recorder, found)
+        if (made := constant_of(self.recorder, found)) is not None:
+            return made
         reads = type(found) is list and (found or place in self.names.growing)
         return begun(self.recorder.scalar("list", found), found) if reads else found
 
     def _carried(self, value: Any) -> Value | None:
         """A value of the body for what a variable is before the loop."""
-        if type(value) is TracedList or issubclass(type(value), TracedDict):
+        if type(value) is TracedList or issubclass(type(value), TracedDict | LibraryValue):
             return Value(ANY)
         plain = concrete(value)
         if is_array(plain):

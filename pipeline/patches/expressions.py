@@ -16,6 +16,7 @@ from ..proxies.base import is_traced
 from ..recording.guards import MATCH
 from ..recording.recorder import Recorder
 from ..rules.assertions import required
+from .library.values.replaced_matches import filled, replaced
 from .python.conditions.match_tests import SKIPS, without_match
 from .python.operations import active, holds_traced
 from .redirect import STAND_INS
@@ -56,11 +57,8 @@ def _record_expression(recorder: Recorder, name: str, given: dict[str, Any]) -> 
             f"{name} of a pattern with a place where it begins or ends cannot be recorded",
             f"Search the whole text, or a part, from which anchors and places count: pattern.{name}(text[:end]).",
         )
-    if callable(given.get("repl")):
-        recorder.refuse(
-            f"re.{name} with a function in place of a text cannot be recorded",
-            "Go through re.finditer(pattern, text), and join what its matches and the texts between them become.",
-        )
+    if callable(given.get("repl")) and type(pattern) is str:
+        return filled(recorder, name, (pattern, flags), given["repl"], given["string"], given.get("count", 0))
     if type(pattern) is not str or not _is_plain(given.get("repl", "")):
         recorder.refuse(f"re.{name} is recorded with a constant pattern and text", "Write both as constant texts.")
     text = given["string"]
@@ -78,8 +76,7 @@ def _replaced(recorder: Recorder, name: str, pattern: tuple[str, int], new: str,
     made = recorder.scalar("re_sub", *pattern, new, text, count)
     if name == "sub":
         return made
-    found = recorder.scalar("len", recorder.scalar("re_finditer", *pattern, text))
-    return made, recorder.scalar("min", found, count) if is_traced(count) or count else found
+    return made, replaced(recorder, recorder.scalar("re_finditer", *pattern, text), count)
 
 
 def _match(recorder: Recorder, name: str, pattern: str, flags: int, text: Any) -> Any:

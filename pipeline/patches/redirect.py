@@ -37,7 +37,8 @@ def stand_in(plain: Callable[..., Any], function: Callable[..., Any]) -> None:
 
 def deep_stand_in(plain: Callable[..., Any], function: Callable[..., Any]) -> None:
     """Registers a stand-in that takes part only where operations of Python are recorded, too."""
-    _MORE_NAMES[plain] = f"{plain.__module__}.{plain.__name__}"
+    owner = plain.__module__ or getattr(plain, "__self__", plain).__qualname__  # of a method of a class
+    _MORE_NAMES[plain] = f"{owner}.{plain.__name__}"
     STAND_INS[_MORE_NAMES[plain]] = function
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from .lists import TracedList
 from .scalars import TracedBool, TracedComplex, TracedFloat, TracedInt
 from .strings import TracedMatch, TracedStr
 from .tracer import Tracer
+from .values.dates import DATES, TracedDate
+from .values.decimals import TracedDecimal
 
 _KINDS: list[tuple[tuple[type, ...], type[Any]]] = [
     ((bool, np.bool_), TracedBool),
@@ -29,6 +32,8 @@ _KINDS: list[tuple[tuple[type, ...], type[Any]]] = [
     ((dict,), TracedDict),
     ((re.Match,), TracedMatch),
     ((np.ndarray,), TracedArray),
+    (DATES, TracedDate),
+    ((Decimal,), TracedDecimal),
 ]
 
 

@@ -22,8 +22,15 @@ from ...ops.graph.operators.names import allowed
 from ...ops.runtime.primitives.numpy import METHOD
 from .base import Traced
 from .tracer import Tracer
+from .values.known_values import known_value
+from .values.library_value import LibraryValue
 
 _NUMBERS = (int, float, bool, complex)
+
+
+_MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+"""The comparisons that say the same of their operands in the other order."""
+_REFLECTED = dict.fromkeys(("eq", "ne", *_MIRRORED), "")
 
 
 def _is_plain_sequence(thing: Any) -> bool:
@@ -45,6 +52,11 @@ def _binary(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
             other = int(other)
         if name == "mul" and type(self.concrete) in (int, bool) and _is_plain_sequence(other):
             return self.tracer.scalar("mul", other, self)  # the items as often as that
+        other = other if type(other) in _NUMBERS else known_value(self.tracer, other)
+        if issubclass(type(other), LibraryValue):
+            return getattr(other, f"__{'' if reflected else _REFLECTED.get(name, 'r')}{_MIRRORED.get(name, name)}__")(
+                self
+            )
         if not isinstance(other, TracedNumber | np.generic) and type(other) not in _NUMBERS:
             if name in ("eq", "ne") and isinstance(other, Number):  # Python would fall back on identity
                 plain = self.tracer.pin(self, f"it was compared with a {type(other).__name__}")

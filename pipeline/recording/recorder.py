@@ -30,12 +30,12 @@ from ..proxies.base import is_traced
 from ..proxies.branches import BRANCH
 from ..proxies.lists import Rounds
 from ..proxies.make import traced_argument
-from ..proxies.trees import concrete, is_recordable, list_type, plain_leaf, plain_output, refuse_foreign, title, to_ir
+from ..proxies.trees import concrete, is_recordable, list_type, plain_output, refuse_foreign, title, to_ir
 from ..rules.custom_operators import gives_any_rank, sized_by_tensors
 from ..rules.dispatch import dispatch, record
 from ..rules.gradients import follow_grad_mode, own_backward
 from ..rules.metadata import array_rank, rank
-from ..rules.numpy_functions import captured_array, data_decides, is_of_numpy, outputs_of, record_function, record_ufunc
+from ..rules.numpy_functions import captured_leaf, data_decides, is_of_numpy, outputs_of, record_function, record_ufunc
 from ..rules.settings import refuse_errstate
 from .aliases import versions
 from .effects import Effects
@@ -338,9 +338,7 @@ class Recorder(TorchFunctionMode):
             return self.rounds.inside(self.values.of(leaf)) or self.values.capture(leaf)
         if isinstance(leaf, torch.Generator):
             return self.generators.value(leaf)
-        if isinstance(leaf, np.ndarray):
-            return captured_array(self, leaf)
-        return plain_leaf(leaf, self._calling)
+        return captured_leaf(self, leaf, self._calling)
 
     def _key(self, key: Any) -> Any:
         if is_traced(key):

@@ -23,7 +23,8 @@ from ..proxies.arrays import TracedArray
 from ..proxies.base import is_traced
 from ..proxies.lists import TracedList
 from ..proxies.tracer import Tracer
-from ..proxies.trees import concrete
+from ..proxies.trees import concrete, plain_leaf
+from ..proxies.values.known_values import constant_of
 from .advice.instead import instead
 
 _OPERATORS = {
@@ -162,6 +163,20 @@ def _record(recorder: Tracer, name: str, known: str | None, args: Any, kwargs: A
         form = instead(user_line()) or "Use another function of numpy's, or one of torch, for it."
         recorder.refuse(f"{name} cannot be recorded", form)
     return recorder.array(name, *args, **kwargs)
+
+
+def captured_leaf(recorder: Tracer, leaf: Any, function: str) -> Any:
+    """A leaf from outside of the recording in the form of the IR.
+
+    Args:
+        recorder: the one that records.
+        leaf: neither a tensor nor traced.
+        function: what it is given to.
+    """
+    if isinstance(leaf, np.ndarray):
+        return captured_array(recorder, leaf)
+    found = constant_of(recorder, leaf)
+    return plain_leaf(leaf, function) if found is None else found.value
 
 
 def captured_array(recorder: Tracer, array: np.ndarray[Any, Any]) -> Value:

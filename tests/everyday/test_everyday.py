@@ -157,13 +157,6 @@ def test_a_list_that_has_another_name_is_not_changed(process) -> None:
         tracepack.trace(process, "b a c")
 
 
-@pytest.mark.parametrize("process", first_day.DATES)
-def test_a_date_of_run_time_is_refused_with_what_takes_it_apart(process) -> None:
-    words = r"given a text that is decided at run time.*numbers = \[int\(n\) for n in re.findall\('\[0-9\]\+', text\)\]"
-    with pytest.raises(tracepack.RecordError, match=words):
-        tracepack.trace(process, "2024-01-05")
-
-
 @pytest.mark.parametrize("process", filling.VIEWS)
 def test_views_and_ranges_equal_no_lists(process) -> None:
     with warnings.catch_warnings():

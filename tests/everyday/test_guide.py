@@ -63,6 +63,11 @@ INPUTS = {
     "Boxes": ("nms", [*boxes(5)], [[*boxes(n)] for n in (1, 7, 20)]),
     "Assertions and logging": ("scale", [torch.rand(4)], [[torch.rand(9)], [torch.ones(3)]]),
     "JSON": ("report", [torch.rand(3)], [[torch.rand(5)]]),
+    "Dates and money": (
+        "order",
+        ["2024-01-05 10:00", ["19.99", "5"], 2],
+        [["2023-12-30 08:15", ["0.333"], 2], ["1999-12-31 23:59", [], 0], ["2024-02-27 00:00", ["1e3", "-2"] * 3, 3]],
+    ),
     "scikit-learn": (
         "judge",
         [torch.randn(2, 3).double()],

@@ -30,6 +30,8 @@ SAME_MODULES = {
     "module": "what a user holds of a Slang or comprehension source",
     "text": "a form for people: of graphs, and of comprehensions",
     "types": "the types of the IR, of Slang and of C++",
+    "dates": "dates of Python: what stands for them, for their classes, and what a run calls",
+    "decimals": "decimal numbers of Python, in the same places",
     "dtypes": "the dtypes of each language",
     "program": "a whole program: of a pipeline, in an archive, in Slang, in C++",
     "emitter": "writes code from an IR, one for each target",

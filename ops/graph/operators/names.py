@@ -71,10 +71,19 @@ STATISTICS = (
 )  # fmt: skip
 """Functions of Python's statistics that a graph may hold."""
 
+DIGESTS = (
+    "md5", "sha1", "sha224", "sha256", "sha384", "sha512", "sha3_224", "sha3_256", "sha3_384", "sha3_512", "blake2b",
+    "blake2s",
+)  # fmt: skip
+"""Digests of hashlib that a graph may hold."""
+CHECKSUMS = ("crc32", "adler32")
+"""Checksums of zlib that a graph may hold."""
+
 _TEXTS = (
     *(f"str_{name}" for name in TEXT_METHODS), *REGULAR, "re_group", "re_found", "re_start", "re_end", "ord", "chr",
     "format", "join_texts", "contains", "normalize", "combining", "category", "json_dumps",
-    "encode", "decode", "same_bytes", "b64encode", "b64decode", "hex", "from_hex",
+    "encode", "decode", "same_bytes", "b64encode", "b64decode", "hex", "from_hex", "date", "decimal", "text", "digest",
+    "checksum",
 )  # fmt: skip
 
 _TABLES = (

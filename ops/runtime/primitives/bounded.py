@@ -6,6 +6,7 @@ Sizes and counts stay far below the bounds. Generated code calls these only for 
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 from collections.abc import Callable
@@ -19,6 +20,8 @@ MOST_DIGITS = 4300
 """Digits of the longest text that is read as an integer."""
 MOST_ITEMS = 1 << 24
 """Items of the longest list, and characters of the longest text."""
+MOST_PLACES = 10_000
+"""Digits before or after the point of the largest decimal number."""
 _MOST_ROUNDED = 400  # digits before or after the point, to which a number is rounded
 
 _WIDTH = r"%(?:\([^)]*\))?[^%a-zA-Z]*?(\*|\d{5,})"
@@ -84,11 +87,24 @@ def in_place(name: str) -> Callable[..., Any]:
     return call
 
 
+def short(number: Any) -> Any:
+    """A number; a decimal one has no large exponent, of which Python would write out each digit."""
+    adjusted = getattr(number, "adjusted", None)  # decimal is not imported for it
+    if adjusted is not None and number.is_finite() and abs(adjusted()) > MOST_PLACES:
+        raise GuardError("a decimal number has too large an exponent", expected=f"at most {MOST_PLACES}")
+    return number
+
+
+def of_short(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A function that makes whole numbers, of numbers without a large exponent."""
+    return lambda number: function(short(number))
+
+
 def whole(value: Any, *base: Any) -> int:
     """``int(value, base)``; a text in any base is as short as Python itself demands of decimal digits."""
     if base and isinstance(value, str | bytes) and len(value) > MOST_DIGITS:
         raise _grown("an integer", f"{len(value)} digits", MOST_DIGITS)
-    return int(value, *base)
+    return int(short(value), *base)
 
 
 def iadd(a: Any, b: Any) -> Any:
@@ -205,6 +221,7 @@ def rounded(a: Any, digits: Any = None) -> Any:
     whole_digits = as_int(digits)
     if whole_digits is not None and abs(whole_digits) > _MOST_ROUNDED:
         raise GuardError("round has too many digits", got=digits, expected=f"{-_MOST_ROUNDED} to {_MOST_ROUNDED}")
+    a = short(a)
     return round(a) if digits is None else round(a, digits)
 
 
@@ -223,6 +240,7 @@ def _within(bits: int) -> None:
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "add": add, "iadd": iadd, "mul": mul, "imul": imul, "pow": power, "ipow": ipow, "lshift": lshift,
     "ilshift": ilshift, "mod": mod, "imod": imod, "round": rounded, "cat_strings": cat_strings, "int": whole,
+    **{name: of_short(getattr(math, name)) for name in ("floor", "ceil", "trunc")},
     **{
         name: in_place(name)
         for name in ("setitem", "isub", "imatmul", "itruediv", "ifloordiv", "iand", "ior", "ixor", "irshift")

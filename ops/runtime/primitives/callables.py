@@ -94,7 +94,7 @@ def resolve(name: str) -> Callable[..., Any]:
     check_name(name)
     family, _, rest = name.partition(".")
     if family == "py" or name in CONTROL_FLOW:
-        found = _PYTHON[rest] if rest in _PYTHON else _rare()[rest or name]
+        found = _PYTHON[rest] if rest in _PYTHON else _of_library(rest) or _rare()[rest or name]
         return bounded_result(found) if name in MAKERS else found
     if family in ("numpy", "scipy"):
         return _checked(name, _of_arrays(name))
@@ -106,6 +106,23 @@ def resolve(name: str) -> Callable[..., Any]:
             fix="Load the file with the torch version that `tracepack inspect` shows, or a newer one.",
         ) from error
     return _checked(name, found)
+
+
+def _of_library(name: str) -> Callable[..., Any] | None:
+    """The operator that stands for a module of Python's library, which is imported for it; None for another one."""
+    if name == "date":
+        from .values.dates import dated
+
+        return dated
+    if name == "decimal":
+        from .values.decimals import decimal_of
+
+        return decimal_of
+    if name in ("text", "digest", "checksum"):
+        from .text.library_texts import FUNCTIONS
+
+        return FUNCTIONS[name]
+    return None
 
 
 @cache

@@ -14,7 +14,7 @@ import torch
 
 from ...graph.errors import GuardError, MissingEntryError
 from ...graph.operators.names import STATISTICS
-from .bounded import as_int, mul, require_few
+from .bounded import as_int, mul, require_few, short
 from .lists.sorting import FUNCTIONS as ORDERS
 from .lists.sorting import bounded_items
 from .nesting import check_nesting
@@ -234,6 +234,8 @@ def statistic(name: str, items: Any, n: int = 4) -> Any:
         raise GuardError("there is no such statistic", got=repr(name)[:80], expected=str(STATISTICS))
     if any(isinstance(item, int) and item.bit_length() > MOST_STATISTIC for item in items):
         raise GuardError("a number is too large for a statistic", expected=f"at most {MOST_STATISTIC} bits")
+    if not set(map(type, items)) <= {int, float}:
+        items = list(map(short, items))
     if name in ("mode", "multimode"):  # which count the items in a dict
         _check_hashes(items)
     import statistics  # with fractions and decimal behind it, which few pipelines need

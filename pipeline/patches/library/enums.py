@@ -37,6 +37,13 @@ class TracedMember:
         found = self == other
         return self._recorder.scalar("not_", found) if is_traced(found) else not found
 
+    def table(self, plain: dict[Any, Any]) -> dict[Any, Any]:
+        """The entries of a dict that it may find, by the values of their keys, and its own value is the key for it."""
+        members = {key.value: entry for key, entry in plain.items() if isinstance(key, self._kind)}
+        alike = issubclass(self._kind, int | str)
+        others = {key: entry for key, entry in plain.items() if alike and not isinstance(key, enum.Enum)}
+        return others | members
+
     def is_member(self, other: Any) -> Any:
         """Whether it is a member, as ``is`` says it: a class has one object for each."""
         return self == other if isinstance(other, TracedMember | enum.Enum) else False
@@ -49,7 +56,7 @@ class TracedMember:
             "Use its name or its value, or a table with an entry for each.",
         )
 
-    __hash__ = None  # type: ignore[assignment]  # no key of a dict
+    __hash__ = None  # type: ignore[assignment]  # a key of a dict of constants only, see `table`
 
 
 def _called(plain: Callable[..., Any]) -> Callable[..., Any]:

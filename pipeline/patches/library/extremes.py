@@ -21,6 +21,7 @@ from ...proxies.base import is_traced
 from ...proxies.lists import TracedList
 from ...proxies.scalars import TracedNumber
 from ...proxies.trees import concrete
+from ...proxies.values.known_values import VALUE_CLASSES
 from ...recording.recorder import Recorder
 
 
@@ -101,6 +102,8 @@ def extreme(plain: Callable[..., Any]) -> Callable[..., Any]:
             return _nearest(recorder, plain, items)
         if recorder is None or kwargs or len(items) < 2 or not any(map(is_traced, items)):
             return plain(*args, **kwargs)
+        if all(isinstance(item, VALUE_CLASSES) for item in items):
+            return recorder.scalar(plain.__name__, *items)
         if not all(issubclass(type(i), TracedNumber | np.generic) or type(i) in (int, float) for i in items):
             return plain(*args, **kwargs)
         if len({type(concrete(i)) for i in items}) == 1:

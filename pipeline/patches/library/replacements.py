@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import collections
 import copy
+import datetime
+import decimal
 import functools
 import itertools
 import json
@@ -38,6 +40,10 @@ from .base64_calls import OF_BASE64, fromhex
 from .given_functions import recorded
 from .orders import OF_ORDERS
 from .tallies import counted, flattened, from_keys
+from .values.dates import CLASSES
+from .values.decimals import made
+from .values.digests import OF_BYTES
+from .values.text_calls import OF_TEXTS
 
 
 def normalize(form: Any, text: Any) -> Any:
@@ -303,6 +309,9 @@ MODULES: dict[str, tuple[Any, dict[str, Callable[..., Any]]]] = {
     **{name: (module, {name: function}) for name, (module, function) in OF_ORDERS.items()},
     **{name: (base64, {name: function}) for name, function in OF_BASE64.items()},
     "fromhex": (bytes, {"fromhex": fromhex}),
+    **{kind.__name__: (datetime, {kind.__name__: function}) for kind, function in CLASSES.items()},
+    "Decimal": (decimal, {"Decimal": made}),
+    **{name: (module, {name: function}) for name, (module, function) in (OF_TEXTS | OF_BYTES).items()},
     "pad_sequence": (torch.nn.utils.rnn, {"pad_sequence": padded}),
 }
 """The name of a function -> its module, and what stands for it there."""

@@ -14,6 +14,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
 from typing import Any
 
 import torch
@@ -40,6 +41,10 @@ from ..library.orders import OF_ORDERS
 from ..library.plain_objects import as_plain
 from ..library.replacements import OF_ITERABLES, accumulate, buffer_of, dumps, normalize, padded, power, reduce
 from ..library.tallies import counted, to_set
+from ..library.values.dates import CLASSES, METHODS
+from ..library.values.decimals import made
+from ..library.values.digests import OF_BYTES
+from ..library.values.text_calls import OF_TEXTS
 from ..redirect import STAND_INS, deep_stand_in, own
 from .asked_once import is_unseen
 from .operations import active, formatted, holds_traced, to_dict
@@ -342,8 +347,9 @@ _STAND_INS: list[tuple[Any, Callable[..., Any]]] = [
     (iter, _iterator),
     *((kind, buffer_of(kind)) for kind in (bytes, bytearray, memoryview)),
     *((getattr(itertools, name), function) for name, function in OF_ITERABLES.items()),
-    *((getattr(module, name), function) for name, (module, function) in OF_ORDERS.items()),
+    *((getattr(module, name), function) for name, (module, function) in (OF_ORDERS | OF_TEXTS | OF_BYTES).items()),
     *((getattr(base64, name), function) for name, function in OF_BASE64.items()),
+    *CLASSES.items(), *METHODS.items(), (Decimal, made),
     (json.dumps, dumps), (unicodedata.normalize, normalize),
     *((getattr(re, name), getattr(RegularExpressions(re), name)) for name in EXPRESSIONS),
 ]  # fmt: skip

@@ -30,7 +30,9 @@ from ...rules.number_or_tensor import number_of
 from ..expressions import EXPRESSIONS, RegularExpressions
 from ..library import special
 from ..library.asked_table import AskedTable
+from ..library.enums import TracedMember
 from ..library.replacements import MODULES, OF_NUMPY, naming_device
+from ..library.values.dates import CLASSES, OF_CLASSES
 from ..redirect import stand_in_of
 from .entries import filled, items_of_any_length, updated, with_own_entry
 from .operations import HandedOver, active, formatted, holds_traced
@@ -132,6 +134,8 @@ def _receiver(name: str) -> Callable[[Any], Any]:
             return _Module(thing, {name: special.function(name)})
         if module is not None and thing is module:
             return _Module(module, functions)
+        if name in OF_CLASSES and thing in CLASSES:
+            return _Module(thing, {name: OF_CLASSES[name](thing)})
         if name == "to" and isinstance(thing, torch.Tensor):
             return _Module(thing, {"to": naming_device(thing.to)})
         if name == "manual_seed" and isinstance(thing, torch.Generator):
@@ -169,6 +173,8 @@ class _Entries:
     def __getattr__(self, name: str) -> Any:
         def call(key: Any, *rest: Any) -> Any:
             recorder = active()
+            if recorder is not None and type(key) is TracedMember and name == "get":
+                return AskedTable(recorder, key.table(self.plain)).get(key.value, *rest)
             if recorder is None or not is_traced(key):
                 return getattr(self.plain, name)(key, *rest)
             return getattr(AskedTable(recorder, self.plain), name)(key, *rest)
@@ -216,6 +222,7 @@ RECEIVERS: dict[str, HandedOver] = {
         *EXPRESSIONS,
         *MODULES,
         *special.NAMES,
+        *OF_CLASSES,
     )
 }
 RECEIVERS["%"] = HandedOver(_modulo)

@@ -27,6 +27,7 @@ from ...proxies.scalars import TracedNumber
 from ...proxies.sets import TracedCounter, TracedSet
 from ...proxies.sets import dict_of as growing_dict
 from ...proxies.strings import TracedStr
+from ...proxies.values.library_value import LibraryValue
 from ...recording.recorder import Recorder
 from ...rules.number_or_tensor import number_of
 from ..library.asked_table import AskedTable
@@ -89,6 +90,8 @@ _TABLES = (list, tuple, dict, str, np.ndarray)
 def _subscript(operands: Any) -> Any:
     container, key = operands
     recorder = active()
+    if type(key) is TracedMember and type(container) is dict:
+        container, key = key.table(container), key.value
     if recorder is None or type(container) not in _TABLES:
         return key, container
     if type(container) in (list, tuple, str):
@@ -108,6 +111,8 @@ def formatted(value: Any, spec: Any = "", conversion: str = "") -> Any:
     recorder = active()
     if recorder is not None:
         value = number_of(recorder, value) if not conversion else value
+        if issubclass(type(value), LibraryValue):
+            return value.in_text(spec, conversion)
         if is_free_shape(value):
             parts = ("torch.Size(", recorder.scalar("format", list(value), "", "r"), ")")
             value, conversion = recorder.scalar("join_texts", *parts), ""
@@ -142,6 +147,8 @@ def _contains(operands: Any) -> Any:
             return recorder.scalar("contains", container, item)
         if type(container) is TracedBytes:
             return container.holds(item)
+        if type(item) is TracedMember and type(container) in (list, tuple, set, frozenset, dict):
+            item, container = item.value, list(item.table(dict.fromkeys(container)))
         if type(container) in (list, tuple, set, frozenset, dict, str) and (is_traced(item) or holds_traced(container)):
             if isinstance(container, set | frozenset):
                 container = sorted(container, key=repr)

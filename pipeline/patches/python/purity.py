@@ -21,8 +21,10 @@ import numpy as np
 import torch
 
 from ....ops.graph.operators.names import TEXT_METHODS
+from ....ops.runtime.primitives.values.dates import FIELDS, NUMBERS
 from ....ops.runtime.user_code import OURS
 from ...proxies.base import is_traced
+from ...proxies.values.known_values import VALUE_CLASSES
 from ..redirect import STAND_INS, Uncached
 from .loops.appending import CHANGES
 from .loops.captured import fills_cell
@@ -34,7 +36,7 @@ _BUILTINS = frozenset(
 )
 _METHODS = frozenset(
     """format encode decode hex get items keys values group groups groupdict start end span is_integer name value
-    bit_length""".split()
+    bit_length strptime fromisoformat fromordinal date isocalendar isoformat strftime quantize""".split()
 )
 _KNOWN = (
     "BINARY_", "BUILD_", "CALL", "COMPARE_OP", "CONTAINS_OP", "CONVERT_VALUE", "COPY", "DICT_", "DUP_TOP", "END_FOR",
@@ -57,7 +59,11 @@ _NONE: Mapping[str, Any] = {}
 def _safe_names() -> frozenset[str]:
     """The names of methods and attributes that change nothing, whatever they are asked of."""
     of_tensors = {name for name in dir(torch.Tensor) if name[0] != "_" and name[-1] != "_"}
-    return frozenset({*TEXT_METHODS, *_METHODS, *of_tensors} - CHANGES - {"apply", "backward", "map", "put", "resize"})
+    return frozenset(
+        {*TEXT_METHODS, *_METHODS, *FIELDS, *NUMBERS, *of_tensors}
+        - CHANGES
+        - {"apply", "backward", "map", "put", "resize"}
+    )
 
 
 def is_pure(
@@ -290,6 +296,8 @@ def _is_plain(thing: Any, seen: frozenset[int]) -> bool:
         if id(thing) in seen:
             return True
         return is_pure(thing.__code__, _known(thing), seen | {id(thing)})
+    if isinstance(thing, type) and thing in VALUE_CLASSES:
+        return True
     if isinstance(thing, BuiltinFunctionType) or (isinstance(thing, type) and not issubclass(thing, enum.Enum)):
         return thing.__module__ == "builtins" and thing.__name__ in _BUILTINS
     return _is_data(thing)
@@ -297,8 +305,8 @@ def _is_plain(thing: Any, seen: frozenset[int]) -> bool:
 
 MOST_DATA = 10_000
 _PLAIN = (
-    type(None), bool, int, float, complex, str, bytes, range, slice, dis.Instruction, re.Pattern, np.ndarray,
-    np.generic, torch.Tensor, torch.dtype, torch.device, enum.Enum, enum.EnumMeta,
+    *VALUE_CLASSES, type(None), bool, int, float, complex, str, bytes, range, slice, dis.Instruction, re.Pattern,
+    np.ndarray, np.generic, torch.Tensor, torch.dtype, torch.device, enum.Enum, enum.EnumMeta,
 )  # fmt: skip
 _CONTAINERS = (list, tuple, set, frozenset, dict, OrderedDict, Counter, torch.Size)
 

@@ -10,26 +10,16 @@ from .loop_forms import loop_form
 from .match_forms import written_with_finditer
 
 _BEFORE = "Do it before, and pass what it gives."
-_DATES = "Make the date before, and pass what is asked of it, such as date.weekday() or date.toordinal()."
-_APART = "Take the text apart: numbers = [int(n) for n in re.findall('[0-9]+', text)], and numbers[0] is the first one."
 _INSTEAD = {
     "from_bytes(": "Use torch.frombuffer(bytearray(data), dtype=torch.int32).item(), with the dtype of as many bytes.",
     "default_rng(": "Use generator = torch.Generator().manual_seed(seed), and torch.randn(n, generator=generator).",
     "RandomState(": "Use generator = torch.Generator().manual_seed(seed), and torch.randn(n, generator=generator).",
     "Fraction(": "Write numerator / denominator, which is recorded.",
-    "fromisoformat(": _APART,
-    "strptime(": _APART,
-    "to_datetime(": _APART,
-    "fromtimestamp(": "Write seconds // 3600 % 24 for the hour, (seconds // 86400 + 3) % 7 for the weekday, in UTC.",
-    "datetime.date(": _DATES,
-    "datetime.datetime(": _DATES,
+    "to_datetime(": "Use datetime.fromisoformat(text), or datetime.strptime(text, format), of each text.",
     "json.loads(": _BEFORE,
-    "hashlib.": _BEFORE,
     "uuid.": _BEFORE,
-    "Decimal(": "Use float(text), and round(number, 2).",
     "os.path.": "Use text.rpartition('/')[2] for the name, and text.rpartition('.')[2] for the ending.",
     "Path(": "Use text.rpartition('/')[2] for the name, and text.rpartition('.')[2] for the ending.",
-    "timedelta(": "Write seconds // 3600, seconds // 60 % 60 and seconds % 60 into an f-string.",
     "validate_python(": "Make a dict of it, and a model of that dict outside of the function.",
     "apply_along_axis(": "Write np.array([function(row) for row in table]), or table.T for the columns.",
     "math.dist(": "Use math.sqrt(sum((x - y) ** 2 for x, y in zip(a, b))).",

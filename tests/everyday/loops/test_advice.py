@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
-import hashlib
 import json
 import math
 import re
@@ -56,18 +54,6 @@ REFUSED = {
         r"re.finditer over a text with one letter for each \(docs/guide.md, Runs of tags\)",
     ),
     "a text of JSON": (lambda x: json.loads(f"[{x.max().item()}]"), "Do it before, and pass what it gives"),
-    "a hash": (
-        lambda x: hashlib.md5(f"{x.max().item()}".encode()).hexdigest(),
-        "Do it before, and pass what it gives",
-    ),
-    "an hour": (
-        lambda x: datetime.datetime.fromtimestamp(int(x.max() * 1e9), datetime.timezone.utc).hour,
-        r"Write seconds // 3600 % 24 for the hour, \(seconds // 86400 \+ 3\) % 7 for the weekday, in UTC",
-    ),
-    "a date": (
-        lambda x: datetime.date(int(x.max() * 1e3) + 1, 1, 1).weekday(),
-        r"Make the date before, and pass what is asked of it, such as date.weekday\(\)",
-    ),
     "a number of bytes": (
         lambda x: int.from_bytes(f"{x.argmax().item()}".encode(), "little"),
         r"Use torch.frombuffer\(bytearray\(data\), dtype=torch.int32\).item\(\), with the dtype",
@@ -100,15 +86,6 @@ FORMS = {
         lambda data: int.from_bytes(data[:4], "little"),
         [b"abcdef"],
         [b"\x01\x02\x03\x7f\xff"],
-    ),
-    "an hour and a weekday": (
-        lambda seconds: [seconds // 3600 % 24, (seconds // 86400 + 3) % 7],
-        lambda seconds: [
-            (date := datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc)).hour,
-            date.weekday(),
-        ],
-        [1_700_000_000],
-        [1_600_000_001],
     ),
     "a fraction": (lambda n, d: n / d, lambda n, d: float(Fraction(n, d)), [1, 3], [4, 6]),
     "a greatest common divisor": (

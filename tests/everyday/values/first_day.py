@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime
 import re
 
 import pandas
@@ -125,10 +124,6 @@ RECORDS = {
 }
 """What no pipeline takes -> what takes its place."""
 ASSERTED = [finite, small]
-DATES = [
-    lambda text: datetime.date.fromisoformat(text).year,
-    lambda text: datetime.datetime.strptime(text, "%Y-%m-%d").month,
-]
 _SETTINGS = (["a=1;b=2"], [["q=5"], ["x=1;y=2;z=30"]])
 CASES = {
     "a dict of a generator": Case(lambda s: {k: int(v) for k, v in (p.split("=") for p in s.split(";"))}, *_SETTINGS),

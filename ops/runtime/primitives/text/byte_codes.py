@@ -33,7 +33,8 @@ def _require_text(thing: Any, operator: str, times: int) -> None:
         raise GuardError(f"the text of {operator} grows too large", got=len(thing), expected=f"{MOST_ITEMS} bytes")
 
 
-def _bytes_of(data: Any, operator: str, times: int) -> bytes:
+def bytes_of(data: Any, operator: str, times: int) -> bytes:
+    """The bytes that a tensor of uint8 holds, of which an operator makes so many times as much at most."""
     if not isinstance(data, torch.Tensor) or data.dtype is not torch.uint8 or data.dim() != 1:
         raise GuardError(f"{operator} takes a tensor of uint8 with one dimension", got=type(data).__name__)
     if data.numel() * times > MOST_ITEMS:
@@ -58,7 +59,7 @@ def encoded(text: str, encoding: str = "utf-8", errors: str = "strict") -> torch
 def decoded(data: torch.Tensor, encoding: str = "utf-8", errors: str = "strict") -> str:
     """`bytes.decode` of a tensor of uint8."""
     _require_encoding(encoding, errors)
-    found = _bytes_of(data, "decode", 4)
+    found = bytes_of(data, "decode", 4)
     try:
         return found.decode(encoding, errors)
     except UnicodeDecodeError as error:
@@ -79,7 +80,7 @@ def _letters_of(others: str | None) -> bytes | None:
 
 def to_base64(data: torch.Tensor, others: str | None = None) -> torch.Tensor:
     """`base64.b64encode`."""
-    return _tensor_of(base64.b64encode(_bytes_of(data, "b64encode", 2), _letters_of(others)))
+    return _tensor_of(base64.b64encode(bytes_of(data, "b64encode", 2), _letters_of(others)))
 
 
 def from_base64(data: Any, others: str | None = None, strictly: bool = False) -> torch.Tensor:
@@ -87,13 +88,13 @@ def from_base64(data: Any, others: str | None = None, strictly: bool = False) ->
     if isinstance(data, str):
         _require_text(data, "b64decode", 1)
     else:
-        data = _bytes_of(data, "b64decode", 1)
+        data = bytes_of(data, "b64decode", 1)
     return _tensor_of(_read(lambda: base64.b64decode(data, _letters_of(others), validate=bool(strictly)), "base64"))
 
 
 def to_hex(data: torch.Tensor) -> str:
     """`bytes.hex`."""
-    return _bytes_of(data, "hex", 2).hex()
+    return bytes_of(data, "hex", 2).hex()
 
 
 def from_hex(text: str) -> torch.Tensor:

@@ -83,7 +83,8 @@ def _method(name: str) -> Callable[..., Any]:
 
 
 @lru_cache(256)
-def _check_spec(spec: str) -> None:
+def check_spec(spec: str) -> None:
+    """Checks a format of a number or a text: its width and its precision."""
     if not re.fullmatch(_SPEC, spec):
         raise GuardError("a format cannot be used", got=repr(spec)[:80], expected="a width and a precision below 10000")
 
@@ -96,7 +97,7 @@ def formatted(value: Any, spec: str = "", conversion: str = "") -> str:
     elif not isinstance(value, str):
         _require_plain(value)
     _require_text(spec, "a format")
-    _check_spec(spec)
+    check_spec(spec)
     found = format(value, spec)
     _within("a text", len(found))
     return found

@@ -1,0 +1,1 @@
+"""What stands for classes of Python's library whose objects a recording follows: dates, decimal numbers."""

@@ -1,0 +1,92 @@
+"""A list of the example whose items are not alike has the example's length in every call, and trace says why."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import pytest
+
+import tracepack
+from tests.everyday.case import Case, check, loaded
+
+FIXED = {
+    "an empty list": ([], "fixed to 0, because the example is empty. Trace with two items"),
+    "None in one": (["a", None], "fixed to 2, because an item is None in one and not in another"),
+    "None in a record": (
+        [{"x": 1.0}, {"x": 2.0}, {"x": None}], "fixed to 3, because 'x' is None in one and not in another",
+    ),
+    "None in all records": ([{"x": 1, "y": None}], "fixed to 1, because 'y' is None in all. Trace with"),
+    "numbers of two types": ([1.5, 2**53 + 1], "because an item is a float in one and an int that no float is"),
+    "a key that is missing": ([{"x": 1}, {"x": 1, "y": 2}], "because the key 'y' is missing in one"),
+    "an empty list in a record": ([{"x": ["a"]}, {"x": []}], "because 'x' is an empty list in one"),
+    "an empty list in a list": ([[1], []], "because an item is an empty list in one"),
+}  # fmt: skip
+
+
+def first(rows):
+    return str(len(rows))
+
+
+@pytest.mark.parametrize("name", FIXED)
+def test_trace_says_why_a_length_is_fixed(name) -> None:
+    example, words = FIXED[name]
+    with pytest.warns(UserWarning, match=words):
+        mod = tracepack.trace(first, example)
+    assert mod(example) == first(example)
+
+
+def test_a_list_inside_of_a_dict_is_named_by_its_place() -> None:
+    with pytest.warns(UserWarning, match=r"the length of \"given\['rows'\]\" is fixed to 2, because 'x' is None"):
+        tracepack.trace(lambda given: len(given["rows"]), {"rows": [{"x": 1}, {"x": None}]})
+
+
+@pytest.mark.parametrize("example", [[{"x": 1.0}, {"x": 2.0}], ["a", "b"], [[1], [2, 3]], [1, 2]])
+def test_a_list_of_alike_items_is_not_named(example) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mod = loaded(lambda rows: [str(row) for row in rows], example)
+    assert mod(example * 2) == list(map(str, example * 2))
+
+
+def mean(values):
+    return sum(values) / len(values)
+
+
+def shown(values):
+    return [f"{value}" for value in values]
+
+
+def doubled(records):
+    return [record["price"] * 2 for record in records], max(record["price"] for record in records)
+
+
+def products(pairs):
+    return [weight * count for weight, count in pairs]
+
+
+def widest(rows):
+    return [max(row) for row in rows]
+
+
+CASES = {
+    "numbers": Case(mean, [[3.0, 4, 5]], [[[1, 2.5]], [[2, 4]], [[1.5] * 7]]),
+    "numbers shown": Case(shown, [[1.0, 2, 3]], [[[1, 2.0]], [[]], [[0.5, 3]]]),
+    "records": Case(
+        doubled, [[{"price": 1.5, "n": 1}, {"price": 2, "n": 2}]], [[[{"price": 1, "n": 1}, {"price": 0.5, "n": 3}]]]
+    ),
+    "pairs": Case(products, [[(1.5, 1), (2, 2)]], [[[(0.5, 3)]], [[(1, 1), (2.5, 2), (3, 3)]], [[]]]),
+    "rows": Case(widest, [[[1.0, 2], [3, 4]]], [[[[1.5]]], [[[2, 1.5], [7.0, 8.5], [1, 2.5]]]]),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_ints_among_floats_keep_the_length_free(name) -> None:
+    check(CASES[name])
+
+
+def test_what_is_missing_may_be_a_nan() -> None:
+    def filled(records):
+        return [record["x"] if not math.isnan(record["x"]) else 42.0 for record in records]
+
+    check(Case(filled, [[{"x": 1.5}, {"x": math.nan}]], [[[{"x": math.nan}]], [[{"x": 2.5}] * 3], [[]]]))
