@@ -345,3 +345,28 @@ def test_a_run_without_gradients_keeps_none() -> None:
         assert not mod(x).requires_grad
         assert not mod(torch.rand(2, 3)).requires_grad
     assert mod(x).requires_grad
+
+
+class Scaled(torch.nn.Module):
+    """A model that trains a plain tensor beside its parameters."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = torch.full((4,), 2.0, requires_grad=True)
+        self.linear = torch.nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.linear(x) * self.scale
+
+
+def test_plain_tensors_that_require_gradients_are_weights() -> None:
+    model, shift = Scaled(), torch.ones(4, requires_grad=True)
+    op = tracepack.script(model, device="cpu")
+    mod = loaded(lambda x: op(x) + shift + shift.detach(), X)
+    mod(X).square().sum().backward()
+    (model(X) + shift + shift.detach()).square().sum().backward()
+    wanted = {"Scaled.scale": model.scale, "Scaled.linear.bias": model.linear.bias, "c0": shift}
+    found = mod.weights()
+    assert len(found) == 4
+    for name, tensor in wanted.items():
+        torch.testing.assert_close(found[name].grad, tensor.grad)
