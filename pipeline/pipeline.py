@@ -104,7 +104,9 @@ class Pipeline(Optimizable):
         return self._runner.run(self._runner.binding.bind(args, kwargs))
 
     def weights(self) -> dict[str, torch.Tensor]:
-        """The parameters of a pipeline loaded with `grad=True`, by the name of the op and its own: what to train.
+        """What to train of a pipeline loaded with `grad=True`, by the name of the op and its own.
+
+        These are its parameters, and other tensors that required gradients.
 
         Example:
             >>> import torch, tracepack, io

@@ -58,6 +58,7 @@ from .recording.recorder import Recorder
 from .recording.rollback import Undo
 from .replay import Replay
 from .rewriting import Attempted, with_choices_anew
+from .rules.gradients import without_history
 from .rules.loadable import refuse_unloadable
 from .rules.settings import default_dtype, with_settings
 from .running.handed import Looking
@@ -345,5 +346,5 @@ def _record(process: Callable[..., Any], examples: Examples, settled: bool = Fal
     recorder.values.refuse_changes()
     refuse_swallowed(recorder)
     whole = Graph(tuple(value for value, _ in pairs), tuple(recorder.nodes), output)
-    verify(graph := prune(whole))
+    verify(graph := without_history(prune(whole)))
     return Recording(graph, whole, recorder)

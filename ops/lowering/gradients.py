@@ -15,6 +15,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 
 from ..graph.graph import Body, Graph, Node, Operator
+from ..graph.traverse import own_constants
 from ..graph.types import TensorType
 from ..runtime.placement import home_of_body
 from ..runtime.plan import Plan
@@ -144,7 +145,12 @@ def with_plain_inputs(body: Body, reference: Callable[[], Callable[..., Any]], t
 
 
 def without_hooks(body: Body, model: Any) -> Body:
-    """The body, marked if hooks change or see the gradients of the model: a pipeline does not have them."""
+    """The body, marked if hooks change or see the gradients of the model, or go on in what made a tensor that it holds.
+
+    A pipeline has neither.
+    """
+    if any(constant.tensor.grad_fn is not None for constant in own_constants(body.graph)):
+        return _marked(body, f"op {body.name!r} holds a tensor that was computed with gradients")
     modules = list(model.modules()) if isinstance(model, torch.nn.Module) else []
     held = [*modules, *(parameter for module in modules for parameter in module.parameters(recurse=False))]
     if not any(attribute(each, name) for each in held for name in _HOOKS):

@@ -11,7 +11,7 @@ from typing import Any
 from ...ops.graph.graph import Graph, Node, Operator, Value
 from ...ops.graph.operators.names import GRADIENTS, MATH
 from ...ops.graph.traverse import leaves, uses
-from ...ops.graph.types import BOOL, INT
+from ...ops.graph.types import ANY, BOOL, FLOAT, INT, SCALARS, STR, TensorType
 from ...ops.runtime.primitives.numpy import writes
 
 _EFFECTS = ("py.draw", *(f"py.{name}" for name in GRADIENTS))  # a draw moves its generator
@@ -25,10 +25,14 @@ _RAISING = frozenset(
         *MATH, "int", "round", "float", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "getitem", "lookup",
         "lookup_all", "index", "str_index", "str_rindex", "ord", "chr", "fsum", "statistics", "max", "min", "best_by",
         "zip_strict", "math_pow", "encode", "decode", "b64decode", "from_hex", "re_group", "re_start", "re_end",
-        "category", "combining", "date", "decimal", "text", *_BY_TEXTS,
+        "category", "combining", "date", "decimal", "text", "with_entry", "item", "bool", "is_nonzero", "size", "stride",
+        "contains", *_BY_TEXTS,
     )
 )  # fmt: skip
 """Functions that raise for some values of the types that they take."""
+
+_FORMATTED = (INT, FLOAT, BOOL, STR)
+"""Types whose values all take the format that one of them took; None, which may stand for one, takes none."""
 
 
 def prune(graph: Graph) -> Graph:
@@ -80,6 +84,20 @@ def _may_raise(name: str, *args: Any) -> bool:
             return isinstance(part.step, Value)  # which may be zero
         case (("max" | "min"), (_, _, *_)):
             return False
+        case (("item" | "bool" | "is_nonzero"), (value, *_)):
+            return isinstance(value, Value) and isinstance(value.type, TensorType) and value.type.shape != ()
+        case (("size" | "stride"), (_, *places)):
+            return any(isinstance(each, Value) for each in places)
+        case "contains", (holder, item):
+            types = (_type(holder), _type(item))
+            return types[0] == ANY or types == (STR, ANY)  # either may be None
+        case "format", (value, str(spec), conversion):
+            return not conversion and (spec.endswith("c") or (spec != "" and _type(value) not in _FORMATTED))
         case short, (_, *others) if short in _BY_TEXTS:
             return any(isinstance(each, Value) for each in others)
     return True
+
+
+def _type(argument: Any) -> Any:
+    """The type of an argument, also of a constant number or text."""
+    return argument.type if isinstance(argument, Value) else SCALARS.get(type(argument))

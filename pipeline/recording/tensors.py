@@ -192,7 +192,7 @@ def _same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
 
 
 def _is_trained(tensor: torch.Tensor) -> bool:
-    return isinstance(tensor, torch.nn.Parameter) and tensor.requires_grad
+    return tensor.requires_grad and tensor.is_leaf  # also one that is no Parameter
 
 
 def _memory(tensor: torch.Tensor) -> int:

@@ -12,11 +12,13 @@ from typing import Any
 
 import torch
 
-from ...ops.graph.graph import Node, Operator
+from ...ops.graph.graph import Graph, Node, Operator
+from ...ops.graph.traverse import own_constants
 from ...ops.runtime.user_code import OURS, TORCHS, user_line
 from ..proxies.tracer import NodeWriter, Tracer
 
 ASKS_GRAD_MODE = "the function asks whether gradients are on"
+_HISTORY = "the function holds a tensor that was computed with gradients; detached before, it is a constant"
 _OWN = tuple(os.path.join("pipeline", *parts) for parts in (("recording",), ("rules",), ("patches",)))
 
 
@@ -59,6 +61,14 @@ def own_backward(recorder: NodeWriter, name: str) -> None:
 def asks_grad_mode(recorder: NodeWriter) -> None:
     """Writes into the graph that the function asks for the grad mode, which is off while it is recorded."""
     _lost(recorder, ASKS_GRAD_MODE)
+
+
+def without_history(graph: Graph) -> Graph:
+    """The graph, with a note where it holds a tensor that was computed with gradients, which go on in what made it."""
+    if all(constant.tensor.grad_fn is None for constant in own_constants(graph)):
+        return graph
+    note = Node(Operator("py.own_backward"), (_HISTORY,), {}, None)
+    return Graph(graph.inputs, (note, *graph.nodes), graph.output)
 
 
 def _lost(recorder: NodeWriter, text: str) -> None:

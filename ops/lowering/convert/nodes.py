@@ -93,7 +93,7 @@ class NodeReader:
                 raise LoweringError(
                     f"{spec.target!r} is not a dense tensor", where=f"op {self.op!r}", got=tensor.layout
                 )
-            trained = spec.kind == InputKind.PARAMETER and tensor.requires_grad
+            trained = tensor.requires_grad and tensor.is_leaf  # also one that is no Parameter
             constant = Constant(tensor, str(spec.target).removeprefix("model."), parameter=trained)
             _, self.known[spec.arg.name] = shared.setdefault(id(tensor), (tensor, constant))
 

@@ -101,6 +101,52 @@ def of_steps(text: str, step: int) -> str:
     return text
 
 
+def of_place(numbers: list[int]) -> list[int]:
+    made = []
+    for number in numbers:
+        made.append(number * 2)  # noqa: PERF401  # a loop: it is what is tested
+    made[0] = 5
+    return [number + 1 for number in numbers]
+
+
+def of_one_item(x: torch.Tensor) -> torch.Tensor:
+    x[x > 1].item()
+    return x * 2
+
+
+def of_truth(x: torch.Tensor) -> torch.Tensor:
+    bool(x[x > 1])
+    return x * 2
+
+
+def of_dimension(x: torch.Tensor, dim: int) -> torch.Tensor:
+    x.size(dim)
+    return x * 2
+
+
+def of_character(n: int) -> int:
+    letter = f"{n:c}"  # noqa: F841  # unused: it is what is tested
+    return n + 1
+
+
+def of_no_number(x: torch.Tensor) -> torch.Tensor:
+    level = 5 if x.sum() > 0 else None
+    text = f"{level:d}"  # noqa: F841  # unused: it is what is tested
+    return x * 2
+
+
+def of_no_text(x: torch.Tensor) -> torch.Tensor:
+    label = "hit" if x.sum() > 0 else None
+    found = "h" in label  # type: ignore[operator]  # noqa: F841  # it may be None, and is unused: it is what is tested
+    return x * 2
+
+
+def of_none_in_text(x: torch.Tensor, text: str) -> torch.Tensor:
+    label = "hit" if x.sum() > 0 else None
+    found = label in text  # type: ignore[operator]  # noqa: F841  # it may be None, and is unused: it is what is tested
+    return x * 2
+
+
 CASES: list[tuple[Any, tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]] = [
     (of_table, (X, "low"), (X, "high"), (X, "medium")),
     (of_list, (X, 1), (X, -2), (X, 2)),
@@ -118,6 +164,14 @@ CASES: list[tuple[Any, tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]] = [
     (of_parts, ("a-b", "-"), ("a", "--"), ("a", "")),
     (of_width, ("a-b", "-"), ("a", "+"), ("a", "")),
     (of_steps, ("abc", 2), ("abc", -1), ("abc", 0)),
+    (of_place, ([1, 2],), ([4],), ([],)),
+    (of_one_item, (X,), (-X + 2,), (-X,)),
+    (of_truth, (X,), (-X + 2,), (X + 2,)),
+    (of_dimension, (X, 0), (X, -1), (X, 1)),
+    (of_character, (65,), (0,), (-1,)),
+    (of_no_number, (X,), (X * 2,), (-X,)),
+    (of_no_text, (X,), (X * 2,), (-X,)),
+    (of_none_in_text, (X, "a hit"), (X * 2, ""), (-X, "")),
 ]
 
 
@@ -127,7 +181,7 @@ def test_an_error_of_python_is_an_error_of_the_pipeline(process: Any, example: A
     for given in (example, other):
         got, wanted = mod(*given), process(*given)
         assert torch.equal(got, wanted) if isinstance(wanted, torch.Tensor) else got == wanted
-    with pytest.raises((ArithmeticError, LookupError, ValueError, TypeError, AttributeError)):
+    with pytest.raises((ArithmeticError, LookupError, ValueError, TypeError, AttributeError, RuntimeError)):
         process(*wrong)
     with pytest.raises((tracepack.NodeError, tracepack.GuardError)):
         mod(*wrong)
@@ -146,8 +200,14 @@ def test_what_cannot_raise_is_left_out() -> None:
             len(text) % 2,
             float(n),
             text.split("-"),
+            x.sum().item(),
+            bool(x.sum() > 0),
+            f"{n:04d} {text:>8}",
+            "a" in text,
         )
         return x + 1
 
     graph = tracepack.trace(process, torch.rand(2, 3), 3, "ab").graph
-    assert [node.target.name for node in graph.nodes] == ["torch.Tensor.add"]
+    names = [node.target.name for node in graph.nodes]
+    assert names[-1] == "torch.Tensor.add"
+    assert not [name for name in names if name.startswith("py.")]
