@@ -51,6 +51,9 @@ _BY_FLOAT32 = (  # with numbers of their own, which an export holds in float32
     "log2", "log10", "celu", "deg2rad", "rad2deg", "sinc", "cosine_similarity", "pairwise_distance",
     "triplet_margin_loss", "native_layer_norm",
 )  # fmt: skip
+_ROUNDED_IN_16_BITS = {
+    "local_response_norm": "squares", "sinc": "multiples of pi", "special_sinc": "multiples of pi",
+}  # fmt: skip
 _ADD_AT = ("scatter_add", "index_add")
 _GROWING = (
     "add", "radd", "sub", "rsub", "subtract", "mul", "rmul", "multiply", "pow", "rpow", "square", "sum", "cumsum",
@@ -106,8 +109,8 @@ def computed_otherwise(name: str, args: Sequence[Any], given: Any) -> str:
         return "it converts what a function gives, not what it takes"
     if name.startswith("avg_pool") and (any(args[6:]) or given.get("divisor_override")):
         return "it takes the size of a window for the divisor"
-    if name == "local_response_norm" and args[0].dtype == torch.float16:
-        return "it rounds squares to 16 bits"
+    if torch.is_tensor(args[0] if args else None) and args[0].dtype == torch.float16 and name in _ROUNDED_IN_16_BITS:
+        return f"it rounds {_ROUNDED_IN_16_BITS[name]} to 16 bits"
     if name in _ROUNDED and _rounds(name, args, given):
         floating = any((torch.is_tensor(arg) and arg.is_floating_point()) or type(arg) is float for arg in args)
         return "it rounds quotients of floating numbers" if floating else ""

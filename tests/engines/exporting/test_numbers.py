@@ -67,6 +67,12 @@ def test_functions_that_onnx_has_by_another_formula_stay_with_torch(process) -> 
         engaged(process, torch.rand(3, 4), "onnxruntime")
 
 
+def test_whole_multiples_of_pi_in_16_bits_stay_with_torch() -> None:
+    """An export rounds pi to 16 bits, of which the sine is 1e-3: `sinc` of whole numbers is 0."""
+    with pytest.raises(tracepack.LoweringError, match="it rounds multiples of pi to 16 bits"):
+        engaged(torch.sinc, torch.rand(3, 4, dtype=torch.float16), "onnxruntime")
+
+
 def test_a_slice_without_an_end_is_no_number_of_64_bits() -> None:
     """Transformers have such slices of shapes; `torch.export` writes the largest integer for their end."""
 
@@ -270,4 +276,23 @@ def test_small_constants_are_kept(engine) -> None:
             torch.testing.assert_close(
                 found, wanted, rtol=1e-6, atol=0.2 if float(wanted.max()) > 0.5 and scale == 1 else 0
             )
+    assert mod.engines["op 'op'"] == engine
+
+
+@pytest.mark.parametrize("engine", ["onnxruntime", "openvino"])
+@pytest.mark.parametrize(
+    "process",
+    [
+        lambda x: x.clamp(0, 1) + x.clamp(0, 1) * 2,
+        lambda x: x.clamp_min(0).clamp_max(1) - x.clamp_min(-1).clamp_max(2),
+        lambda x: x.clamp(0, 1).relu() * 2 + x.clamp(-1, 3).relu(),
+        lambda x: x.clamp(-1, 1) * x.clamp(-2, 2) + x.clamp(-1, 2),
+    ],
+)
+def test_a_tensor_is_clamped_more_than_once(process, engine) -> None:
+    """onnxscript gave the bounds of all clamps of a tensor the same two names."""
+    mod = engaged(process, torch.linspace(-3, 3, 12), engine)
+    x = torch.linspace(-4, 4, 33)
+    for each in (x[:12], x):
+        torch.testing.assert_close(mod(each), process(each))
     assert mod.engines["op 'op'"] == engine
