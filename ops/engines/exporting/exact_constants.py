@@ -3,9 +3,9 @@
 Torch's exporter has onnxscript leave out what adds zero or multiplies by one, and onnxscript takes for zero what is
 below 1e-8: of `x / (x.std() + 1e-8)`, as many models have it, the guard against zero was left out.
 
-Where onnxscript makes one function of two, it names the bounds of a clamp by what is clamped, and a later constant takes
-the place of an earlier one with its name (`onnxscript/rewriter/_rewrite_rule.py`: `initializers[initializer.name] =
-initializer`): with two clamps of one tensor the model lacked a constant, and no runtime took it.
+Where onnxscript makes one function of two, it names the bounds of a clamp by what is clamped, and a later constant
+takes the place of an earlier one with its name (`initializers[initializer.name] = initializer` in its
+`rewriter/_rewrite_rule.py`): with two clamps of one tensor the model lacked a constant, and no runtime took it.
 """
 
 from __future__ import annotations
