@@ -52,7 +52,8 @@ _BY_FLOAT32 = (  # with numbers of their own, which an export holds in float32
     "triplet_margin_loss", "native_layer_norm",
 )  # fmt: skip
 _ROUNDED_IN_16_BITS = {
-    "local_response_norm": "squares", "sinc": "multiples of pi", "special_sinc": "multiples of pi",
+    "local_response_norm": "squares", "sinc": "multiples of pi", "special_sinc": "multiples of pi", "trapz": "terms",
+    "trapezoid": "terms",
 }  # fmt: skip
 _ADD_AT = ("scatter_add", "index_add")
 _GROWING = (
