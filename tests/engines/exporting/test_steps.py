@@ -66,6 +66,29 @@ def test_steps_on_data_and_spaced_numbers_stay_with_torch(process) -> None:
         engaged(process, torch.rand(2, 10), "onnxruntime")
 
 
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+@pytest.mark.parametrize(
+    "step", [torch.round, lambda x: x.clamp(0, 255).round(), lambda x: x / 255 >= 0.5, lambda x: x.long()]
+)
+def test_steps_on_resized_pixels_are_those_of_torch(step, mode) -> None:
+    """ONNX Runtime finds half of the numbers that are whole and a half on the other side."""
+
+    def process(x: torch.Tensor) -> torch.Tensor:
+        return step(functional.interpolate(x, size=(24, 24), mode=mode)) * 2
+
+    mod = engaged(process, torch.rand(1, 1, 16, 16) * 50 + 3, "onnxruntime")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # where no step is near the engine answers
+        usual = torch.full((1, 1, 16, 16), 99.2)
+        assert torch.equal(mod(usual), process(usual))
+    generator = torch.Generator().manual_seed(0)
+    for _ in range(4):
+        x = torch.randint(0, 256, (1, 1, 16, 16), generator=generator).float()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert torch.equal(mod(x), process(x))
+
+
 @pytest.mark.parametrize(
     "process",
     [
