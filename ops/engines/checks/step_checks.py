@@ -23,7 +23,7 @@ from .small_numbers import EXACT_AGAIN, Followed
 
 _LOGARITHMS = ("log2", "log10")
 _WHOLE = ("floor", "ceil", "trunc", "fix", "frac", "to", "to_copy", "long", "int", "short", "char", "byte", "type")
-_COMPARED = frozenset(
+COMPARED = frozenset(
     "eq ne lt le gt ge equal not_equal less less_equal greater greater_equal heaviside sign sgn bool".split()
 )
 _MEANS = frozenset(
@@ -66,7 +66,7 @@ class StepChecks:
         if spaced and any(isinstance(arg, torch.Tensor) and not any(arg is each for each in spaced) for arg in args):
             self._met.follow(found)
             met = True
-        if met and (name in _COMPARED or name == "round" or _is_whole(name, found)):
+        if met and (name in COMPARED or name == "round" or _is_whole(name, found)):
             raise Unfit(f"`{name}` of data and numbers of `linspace` or `arange`, which other runtimes round otherwise")
 
 
@@ -90,7 +90,7 @@ def _differences(
     name: str, args: Sequence[Any], given: Mapping[str, Any], found: torch.Tensor, values: torch.Tensor
 ) -> Iterator[tuple[Any, torch.Tensor]]:
     """How far numbers are from where a step of a function falls, and the numbers."""
-    if name in _COMPARED:
+    if name in COMPARED:
         first, second = (*args, *given.values(), 0)[:2]
         yield first - second, values
     elif name == "round":
@@ -123,7 +123,7 @@ def compares_quotients(graph: Graph, quotients: set[int] | None = None) -> bool:
     known = set() if quotients is None else quotients
     for node in graph.nodes:
         taken = any(id(leaf) in known for leaf in uses(node))
-        names = _names(node)
+        names = names_of(node)
         if isinstance(node.target, BodyCall):
             body = node.target.body.graph
             pairs = zip(body.inputs, leaves(node.args), strict=False)
@@ -132,14 +132,15 @@ def compares_quotients(graph: Graph, quotients: set[int] | None = None) -> bool:
                 return True
             made = zip(leaves(node.output), leaves(body.output), strict=False)
             known |= {id(outer) for outer, inner in made if id(inner) in known}
-        elif taken and names & _COMPARED:
+        elif taken and names & COMPARED:
             return True
         elif (names & _QUOTIENTS and not _halves(node)) or (taken and not names & EXACT_AGAIN):
             known |= {id(leaf) for leaf in leaves(node.output) if _is_floating(leaf)}
     return False
 
 
-def _names(node: Node) -> set[str]:
+def names_of(node: Node) -> set[str]:
+    """The parts of an operator's name, without what makes it a method or writes in place; of other nodes none."""
     return (
         {part.strip("_") for part in str(node.target.name).split(".")} if isinstance(node.target, Operator) else set()
     )

@@ -68,6 +68,29 @@ def test_functions_that_onnx_has_by_another_formula_stay_with_torch(process) -> 
         engaged(process, torch.rand(3, 4), "onnxruntime")
 
 
+@pytest.mark.parametrize(
+    ("process", "match"),
+    [
+        (lambda x: x >= 0.1, "compares float16 with a number that is no float16"),
+        (lambda x: torch.eq(x, 2049), "compares float16 with a number that is no float16"),
+        (lambda x: (x * 10).floor(), "rounds numbers to 16 bits"),
+        (lambda x: (x / 3).round() * 2, "rounds numbers to 16 bits"),
+        (lambda x: (x - 0.1).sign(), "rounds numbers to 16 bits"),
+    ],
+)
+def test_steps_on_float16_stay_with_torch(process, match) -> None:
+    """0.1 in float16 is below 0.1 in float32, and ten times that is 1 in float16 alone."""
+    with pytest.raises(tracepack.LoweringError, match=match):
+        engaged(process, torch.rand(3, 4, dtype=torch.float16), "onnxruntime")
+
+
+@pytest.mark.parametrize("process", [lambda x: x >= 0.5, lambda x: x.round(), lambda x: x * 0.1, torch.relu])
+def test_other_functions_of_float16_go_to_an_engine(process) -> None:
+    mod = engaged(process, torch.rand(3, 4, dtype=torch.float16), "onnxruntime")
+    x = torch.tensor([[0.5, 1.5, 2.5, -0.5]] * 3, dtype=torch.float16)
+    torch.testing.assert_close(mod(x), process(x))
+
+
 @pytest.mark.parametrize("process", [torch.sinc, torch.special.sinc, torch.trapz, torch.trapezoid])
 def test_what_is_rounded_to_16_bits_on_the_way_stays_with_torch(process) -> None:
     """The sine of pi in 16 bits is 1e-3, and sums of neighbours overflow before they are halved."""
