@@ -111,6 +111,8 @@ def computed_otherwise(name: str, args: Sequence[Any], given: Any) -> str:
         return "it converts what a function gives, not what it takes"
     if name.startswith("avg_pool") and (any(args[6:]) or given.get("divisor_override")):
         return "it takes the size of a window for the divisor"
+    if name in SHIFTS and any(torch.is_tensor(arg) and arg.dtype not in _WIDE for arg in args):
+        return "it shifts bytes as if they had a sign"
     if any(torch.is_tensor(arg) and arg.dtype == torch.float16 for arg in args):
         if name in _ROUNDED_IN_16_BITS:
             return f"it rounds {_ROUNDED_IN_16_BITS[name]} to 16 bits"

@@ -91,6 +91,13 @@ def test_other_functions_of_float16_go_to_an_engine(process) -> None:
     torch.testing.assert_close(mod(x), process(x))
 
 
+@pytest.mark.parametrize("process", [lambda x: (x << 1).long(), lambda x: torch.bitwise_right_shift(x, 1).float()])
+def test_shifts_of_bytes_stay_with_torch(process) -> None:
+    """An export shifts int8 in place of uint8: 100 << 1 was -56."""
+    with pytest.raises(tracepack.LoweringError, match="it shifts bytes as if they had a sign"):
+        engaged(process, torch.tensor([[1, 2], [3, 4]], dtype=torch.uint8), "onnxruntime")
+
+
 @pytest.mark.parametrize("process", [torch.sinc, torch.special.sinc, torch.trapz, torch.trapezoid])
 def test_what_is_rounded_to_16_bits_on_the_way_stays_with_torch(process) -> None:
     """The sine of pi in 16 bits is 1e-3, and sums of neighbours overflow before they are halved."""
