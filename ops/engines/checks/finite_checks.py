@@ -25,6 +25,7 @@ from .left_to_torch import LeftToTorch
 from .number_checks import keeps_range
 
 _DIVIDING = ("div", "divide", "true_divide", "truediv", "rtruediv", "rdiv", "reciprocal", "rsqrt", "addcdiv", "sinc")
+_OF_RECIPROCALS = ("rdiv", "rtruediv")  # which torch takes for products with a reciprocal, which overflows by itself
 _LOGARITHMS = ("log", "log2", "log10", "log1p", "xlogy", "logit")  # of what a runtime takes for 0 they are infinite
 _LIMITED = (
     *_LOGARITHMS, "sqrt", "acos", "arccos", "asin", "arcsin", "acosh", "arccosh",
@@ -105,6 +106,8 @@ class FiniteChecks:
                 yield check(made)
             if made.dtype == torch.float16 and not keeps_range(name):
                 yield _fits_half(made)
+                if name in _OF_RECIPROCALS:
+                    yield _fits_half(args[0].reciprocal())
 
     def _check(self, name: str, args: Sequence[Any], given: Any) -> Callable[[torch.Tensor], torch.Tensor] | None:
         """What says whether a function made no NaN; None where it makes none."""

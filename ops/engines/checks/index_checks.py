@@ -21,7 +21,7 @@ from ...graph.graph import BodyCall, Constant, Graph, Node, Operator, Value
 from ...graph.traverse import leaves
 from .finite_checks import FiniteChecks, plain_name, require_finite
 from .known_ranges import Ends, KnownRanges, Range, is_small, is_within
-from .left_to_torch import LeftToTorch
+from .left_to_torch import LeftToTorch, Unfit
 from .listed_functions import unlisted
 from .number_checks import (
     LARGEST,
@@ -141,10 +141,6 @@ def _selection(node: Node) -> tuple[Constant, Value] | None:
         case Node(Operator(name), (Value() as index, Constant() as table, *_)) if name == _FUNCTIONAL:
             return table, index
     return None
-
-
-class Unfit(Exception):
-    """A region holds what an engine must leave to torch; the text is the reason."""
 
 
 class DataChecks(TorchFunctionMode):

@@ -19,7 +19,7 @@ from torch.utils import _pytree as pytree
 from ...graph.graph import Graph, Node, Operator
 from ...graph.traverse import constants, every_node, leaves, uses
 from ...graph.types import TensorType
-from .step_checks import compares_quotients
+from .step_checks import COMPARED, compares_quotients, names_of
 
 LARGEST = 2**24  # that OpenVINO computes exactly: some functions of integers it computes in float32
 MOST_SIZE = 2**23  # of an input of OpenVINO's: positions, and what is computed from sizes, it then computes exactly
@@ -51,6 +51,10 @@ _BY_FLOAT32 = (  # with numbers of their own, which an export holds in float32
     "log2", "log10", "celu", "deg2rad", "rad2deg", "sinc", "cosine_similarity", "pairwise_distance",
     "triplet_margin_loss", "native_layer_norm",
 )  # fmt: skip
+_ROUNDED_IN_16_BITS = {
+    "local_response_norm": "squares", "sinc": "multiples of pi", "special_sinc": "multiples of pi", "trapz": "terms",
+    "trapezoid": "terms",
+}  # fmt: skip
 _ADD_AT = ("scatter_add", "index_add")
 _GROWING = (
     "add", "radd", "sub", "rsub", "subtract", "mul", "rmul", "multiply", "pow", "rpow", "square", "sum", "cumsum",
@@ -80,6 +84,7 @@ SHIFTS = (
 """OpenVINO shifts negative integers as if they had no sign."""
 _CONVERSIONS = ("to", "long", "int", "short", "char", "byte", "type", "_to_copy", "to_copy", "type_as")
 _WHOLE = frozenset(("floor", "ceil", "round", "trunc", "fix", "frac"))
+_STEPS = frozenset((*_WHOLE, "sign", "sgn", "heaviside"))
 _WIDE = (torch.int32, torch.int64)
 _NARROW = ("int8", "uint8", "int16", "uint16")
 _MOVING = (
@@ -106,8 +111,14 @@ def computed_otherwise(name: str, args: Sequence[Any], given: Any) -> str:
         return "it converts what a function gives, not what it takes"
     if name.startswith("avg_pool") and (any(args[6:]) or given.get("divisor_override")):
         return "it takes the size of a window for the divisor"
-    if name == "local_response_norm" and args[0].dtype == torch.float16:
-        return "it rounds squares to 16 bits"
+    if name in SHIFTS and any(torch.is_tensor(arg) and arg.dtype not in _WIDE for arg in args):
+        return "it shifts bytes as if they had a sign"
+    if any(torch.is_tensor(arg) and arg.dtype == torch.float16 for arg in args):
+        if name in _ROUNDED_IN_16_BITS:
+            return f"it rounds {_ROUNDED_IN_16_BITS[name]} to 16 bits"
+        numbers = (float(value) for value in (*args, *given.values()) if type(value) in (int, float))
+        if name in COMPARED and any(_is_rounded(number, torch.float16) for number in numbers):
+            return "it compares float16 with a number that is no float16"
     if name in _ROUNDED and _rounds(name, args, given):
         floating = any((torch.is_tensor(arg) and arg.is_floating_point()) or type(arg) is float for arg in args)
         return "it rounds quotients of floating numbers" if floating else ""
@@ -133,9 +144,9 @@ def _rounds(name: str, args: Sequence[Any], given: Any) -> bool:
     return name not in _DIVISIONS or bool(given.get("rounding_mode")) or any(type(arg) is str for arg in args)
 
 
-def _is_rounded(value: Any) -> bool:
-    """Whether a number of Python's is another one in float32."""
-    return type(value) is float and value == value and torch.tensor(value, dtype=torch.float32).item() != value
+def _is_rounded(value: Any, dtype: torch.dtype = torch.float32) -> bool:
+    """Whether a number of Python's is another one in a dtype."""
+    return type(value) is float and value == value and torch.tensor(value, dtype=dtype).item() != value
 
 
 def is_watched(name: str) -> bool:
@@ -252,7 +263,7 @@ def _rounds_computed(node: Node, given: set[int]) -> bool:
     """Whether a node makes whole numbers of floating ones that the region computed."""
     if not isinstance(node.target, Operator) or all(id(leaf) in given for leaf in _floats(node)):
         return False
-    names = {part.strip("_") for part in str(node.target.name).split(".")}
+    names = names_of(node)
     integers = any(_dtype(value) in ("int32", "int64") for value in _made([node]))
     return bool(names & _WHOLE) or (integers and bool(names & {each.strip("_") for each in _CONVERSIONS}))
 
@@ -263,11 +274,16 @@ LEFT_OUT = "it rounds numbers to 16 bits, which runtimes leave out"
 def rounds_to_half(graph: Graph) -> bool:
     """Whether a region rounds to 16 bits and gives the outcome to functions of other numbers.
 
-    Runtimes and compilers compute in 32 bits and leave the rounding out, which integers and comparisons show.
+    Runtimes and compilers compute in 32 bits and leave the rounding out, which integers and comparisons show, and whole
+    numbers in 16 bits.
     """
     made = {kind for value in _made(every_node(graph)) if (kind := _dtype(value))}
     halves = made & {"float16", "bfloat16"}
-    return bool(halves) and (made != halves or any(_dtype(value) == "float32" for value in graph.inputs))
+    if made != halves or any(_dtype(value) == "float32" for value in graph.inputs):
+        return bool(halves)
+    given = {id(value) for value in graph.inputs}
+    steps = (node for node in every_node(graph) if names_of(node) & _STEPS)
+    return any(id(leaf) not in given for node in steps for leaf in uses(node))
 
 
 def computes_float16(graph: Graph) -> bool:

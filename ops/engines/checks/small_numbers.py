@@ -37,10 +37,10 @@ class Followed:
     """Tensors that come from some functions by elementary ones.
 
     Args:
-        sources: the names of the functions.
+        sources: the names of the functions; besides them what `follow` is given.
     """
 
-    def __init__(self, sources: Collection[str]) -> None:
+    def __init__(self, sources: Collection[str] = ()) -> None:
         self._sources = sources
         self._known: dict[int, Any] = {}  # held, so that no other tensor has their ids
 
@@ -48,9 +48,13 @@ class Followed:
         """Those that a function is given; what it makes of them is one, too."""
         taken = [value for value in pytree.tree_leaves([list(args), dict(given)]) if id(value) in self._known]
         if name in self._sources or (taken and name not in EXACT_AGAIN):
-            made = [value for value in pytree.tree_leaves(found) if isinstance(value, torch.Tensor)]
-            self._known |= {id(value): value for value in made if value.is_floating_point()}
+            self.follow(found)
         return taken
+
+    def follow(self, found: Any) -> None:
+        """Follows the tensors that a function made, as those of the sources."""
+        made = [value for value in pytree.tree_leaves(found) if isinstance(value, torch.Tensor)]
+        self._known |= {id(value): value for value in made if value.is_floating_point()}
 
 
 class SmallNumbers:

@@ -23,8 +23,9 @@ from ...lowering.patches.lock import KeptProcess, lowering
 from ...lowering.patches.shape_functions import FreeSizes
 from ...lowering.patches.silence import Silence
 from ..checks.finite_checks import holds_infinity
-from ..checks.index_checks import DataChecks, Unfit, index_checks
+from ..checks.index_checks import DataChecks, index_checks
 from ..checks.known_ranges import ranges_of
+from ..checks.left_to_torch import Unfit
 from ..checks.number_checks import LEFT_OUT, rounds_to_half
 from ..engine import BF16, Declined, Task, cause, described
 from ..size_boxes import BOXES, SizeBoxes

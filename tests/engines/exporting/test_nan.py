@@ -102,6 +102,26 @@ def test_float16_overflows_where_torch_does(case: str) -> None:
     assert torch.equal(found.nan_to_num(7.0), function(large).nan_to_num(7.0))
 
 
+def test_float16_of_a_reciprocal_overflows_where_torch_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Torch takes `0.5 / x` for a product with the reciprocal, which is infinite below 1.5e-5."""
+    pytest.importorskip("onnxruntime", reason="the extra 'onnx' is not installed")
+    pytest.importorskip("onnxscript", reason="the extra 'onnx' is not installed")
+    for module in ("candidate", "search"):
+        monkeypatch.setattr(f"tracepack.pipeline.optimizing.{module}.interleaved", in_turn)
+
+    def process(x: torch.Tensor) -> torch.Tensor:
+        return (0.5 / x).flatten()
+
+    usual = torch.tensor([[1.0, 1.25, 3.0], [1.5, 7.0, 1.4]], dtype=torch.float16)
+    mod = tracepack.trace(process, usual)
+    assert mod.optimize([{"x": usual}], engines=["onnxruntime"]).engines == {"pipeline": "onnxruntime"}
+    with pytest.warns(UserWarning, match="left to the flat function"):
+        found = mod(usual * 1e-5)
+    assert torch.equal(found, process(usual * 1e-5))
+    assert found.isinf().any()
+    assert found.isfinite().any()
+
+
 class Rectified(torch.nn.Module):
     """A layer and a convolution, each before a rectifier, which torch's own compilers put into one."""
 

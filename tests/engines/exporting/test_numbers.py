@@ -6,7 +6,8 @@ import pytest
 import torch
 
 import tracepack
-from tracepack.ops.engines.checks.index_checks import DataChecks, Unfit
+from tracepack.ops.engines.checks.index_checks import DataChecks
+from tracepack.ops.engines.checks.left_to_torch import Unfit
 
 pytest.importorskip("onnxscript")
 pytestmark = pytest.mark.filterwarnings("ignore:the engine .* (fails|does not answer) on")
@@ -65,6 +66,43 @@ def test_openvino_declines_what_it_computes_in_fewer_bits(process, example) -> N
 def test_functions_that_onnx_has_by_another_formula_stay_with_torch(process) -> None:
     with pytest.raises(tracepack.LoweringError, match="other runtimes do otherwise"):
         engaged(process, torch.rand(3, 4), "onnxruntime")
+
+
+@pytest.mark.parametrize(
+    ("process", "match"),
+    [
+        (lambda x: x >= 0.1, "compares float16 with a number that is no float16"),
+        (lambda x: torch.eq(x, 2049), "compares float16 with a number that is no float16"),
+        (lambda x: (x * 10).floor(), "rounds numbers to 16 bits"),
+        (lambda x: (x / 3).round() * 2, "rounds numbers to 16 bits"),
+        (lambda x: (x - 0.1).sign(), "rounds numbers to 16 bits"),
+    ],
+)
+def test_steps_on_float16_stay_with_torch(process, match) -> None:
+    """0.1 in float16 is below 0.1 in float32, and ten times that is 1 in float16 alone."""
+    with pytest.raises(tracepack.LoweringError, match=match):
+        engaged(process, torch.rand(3, 4, dtype=torch.float16), "onnxruntime")
+
+
+@pytest.mark.parametrize("process", [lambda x: x >= 0.5, lambda x: x.round(), lambda x: x * 0.1, torch.relu])
+def test_other_functions_of_float16_go_to_an_engine(process) -> None:
+    mod = engaged(process, torch.rand(3, 4, dtype=torch.float16), "onnxruntime")
+    x = torch.tensor([[0.5, 1.5, 2.5, -0.5]] * 3, dtype=torch.float16)
+    torch.testing.assert_close(mod(x), process(x))
+
+
+@pytest.mark.parametrize("process", [lambda x: (x << 1).long(), lambda x: torch.bitwise_right_shift(x, 1).float()])
+def test_shifts_of_bytes_stay_with_torch(process) -> None:
+    """An export shifts int8 in place of uint8: 100 << 1 was -56."""
+    with pytest.raises(tracepack.LoweringError, match="it shifts bytes as if they had a sign"):
+        engaged(process, torch.tensor([[1, 2], [3, 4]], dtype=torch.uint8), "onnxruntime")
+
+
+@pytest.mark.parametrize("process", [torch.sinc, torch.special.sinc, torch.trapz, torch.trapezoid])
+def test_what_is_rounded_to_16_bits_on_the_way_stays_with_torch(process) -> None:
+    """The sine of pi in 16 bits is 1e-3, and sums of neighbours overflow before they are halved."""
+    with pytest.raises(tracepack.LoweringError, match="it rounds (multiples of pi|terms) to 16 bits"):
+        engaged(process, torch.rand(3, 4, dtype=torch.float16), "onnxruntime")
 
 
 def test_a_slice_without_an_end_is_no_number_of_64_bits() -> None:
@@ -270,4 +308,23 @@ def test_small_constants_are_kept(engine) -> None:
             torch.testing.assert_close(
                 found, wanted, rtol=1e-6, atol=0.2 if float(wanted.max()) > 0.5 and scale == 1 else 0
             )
+    assert mod.engines["op 'op'"] == engine
+
+
+@pytest.mark.parametrize("engine", ["onnxruntime", "openvino"])
+@pytest.mark.parametrize(
+    "process",
+    [
+        lambda x: x.clamp(0, 1) + x.clamp(0, 1) * 2,
+        lambda x: x.clamp_min(0).clamp_max(1) - x.clamp_min(-1).clamp_max(2),
+        lambda x: x.clamp(0, 1).relu() * 2 + x.clamp(-1, 3).relu(),
+        lambda x: x.clamp(-1, 1) * x.clamp(-2, 2) + x.clamp(-1, 2),
+    ],
+)
+def test_a_tensor_is_clamped_more_than_once(process, engine) -> None:
+    """onnxscript gave the bounds of all clamps of a tensor the same two names."""
+    mod = engaged(process, torch.linspace(-3, 3, 12), engine)
+    x = torch.linspace(-4, 4, 33)
+    for each in (x[:12], x):
+        torch.testing.assert_close(mod(each), process(each))
     assert mod.engines["op 'op'"] == engine

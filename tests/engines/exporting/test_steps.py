@@ -54,6 +54,59 @@ def test_a_logarithm_that_is_whole_but_for_rounding_is_left_to_torch() -> None:
 @pytest.mark.parametrize(
     "process",
     [
+        lambda x: x >= torch.arange(0, 1, 0.1),
+        lambda x: x[:, None] == torch.linspace(-1, 1, 21)[:, None],
+        lambda x: (x - torch.linspace(0, 1, x.shape[1]) * 2).sign(),
+        lambda x: (x + torch.arange(0.05, 1, 0.1)).floor(),
+    ],
+)
+def test_steps_on_data_and_spaced_numbers_stay_with_torch(process) -> None:
+    """ONNX Runtime has 0.70000005 for the 0.7 of `arange(0, 1, 0.1)`."""
+    with pytest.raises(tracepack.LoweringError, match="of data and numbers of `linspace` or `arange`"):
+        engaged(process, torch.rand(2, 10), "onnxruntime")
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+@pytest.mark.parametrize(
+    "step", [torch.round, lambda x: x.clamp(0, 255).round(), lambda x: x / 255 >= 0.5, lambda x: x.long()]
+)
+def test_steps_on_resized_pixels_are_those_of_torch(step, mode) -> None:
+    """ONNX Runtime finds half of the numbers that are whole and a half on the other side."""
+
+    def process(x: torch.Tensor) -> torch.Tensor:
+        return step(functional.interpolate(x, size=(24, 24), mode=mode)) * 2
+
+    mod = engaged(process, torch.rand(1, 1, 16, 16) * 50 + 3, "onnxruntime")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # where no step is near the engine answers
+        usual = torch.full((1, 1, 16, 16), 99.2)
+        assert torch.equal(mod(usual), process(usual))
+    generator = torch.Generator().manual_seed(0)
+    for _ in range(4):
+        x = torch.randint(0, 256, (1, 1, 16, 16), generator=generator).float()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert torch.equal(mod(x), process(x))
+
+
+@pytest.mark.parametrize(
+    "process",
+    [
+        lambda x: x * torch.linspace(0, 1, 10),
+        lambda x: (torch.arange(10, dtype=torch.float32) < x[:, :1]) * 2,
+        lambda x: torch.linspace(0, 9, 4).long() + x[:, :4],
+        lambda x: (x * torch.arange(0, 1, 0.1)).softmax(-1) > 0.5,
+    ],
+)
+def test_other_spaced_numbers_go_to_an_engine(process) -> None:
+    mod = engaged(process, torch.rand(2, 10), "onnxruntime")
+    x = torch.rand(2, 10) * 9
+    torch.testing.assert_close(mod(x), process(x))
+
+
+@pytest.mark.parametrize(
+    "process",
+    [
         lambda x: x.float() / 255 >= 0.2,
         lambda x: torch.where(x.float().div(255).sub(0.2) > 0, 1.0, 0.0),
         lambda x: functional.relu(x.float() / 10).eq(0.3),
