@@ -36,7 +36,7 @@ def written_anew(functions: Iterable[FunctionType], lines: Collection[tuple[str,
     made: dict[tuple[str, CodeType], CodeType] = {}
     for code in {function.__code__ for function in functions}:
         own = frozenset(number for path, number in lines if path == code.co_filename)
-        if own & _lines_of(code) and (found := _changed(code, own)) is not None:
+        if own & _lines_of(code) and (found := _changed(code, code.co_filename, own)) is not None:
             made[code.co_filename, code] = found
     token = _anew.set(made)
     try:
@@ -54,7 +54,9 @@ def code_to_record(code: CodeType) -> CodeType:
 def choices_of(function: FunctionType, numbers: Collection[int]) -> set[int]:
     """The lines of a function, among some, on which there are choices that can be written anew."""
     code = function.__code__
-    return {each for each in _lines_of(code) & {*numbers} if _changed(code, frozenset([each])) is not None}
+    return {
+        each for each in _lines_of(code) & {*numbers} if _changed(code, code.co_filename, frozenset([each])) is not None
+    }
 
 
 def _lines_of(code: CodeType) -> set[int]:
@@ -62,11 +64,14 @@ def _lines_of(code: CodeType) -> set[int]:
 
 
 @lru_cache(256)
-def _changed(code: CodeType, lines: frozenset[int]) -> CodeType | None:
-    """The code of a function whose choices on some lines are calls; None where there are none, or no source."""
+def _changed(code: CodeType, path: str, lines: frozenset[int]) -> CodeType | None:
+    """The code of a function whose choices on some lines are calls; None where there are none, or no source.
+
+    Python takes equal codes of two files for one; the path tells them apart.
+    """
     try:
         with Unheard():
-            return _written("".join(linecache.getlines(code.co_filename)), code, lines)
+            return _written("".join(linecache.getlines(path)), code, lines)
     except (SyntaxError, ValueError, RecursionError):  # no source of Python
         return None
 
