@@ -16,8 +16,6 @@ from tests.everyday.loops import (
     appending,
     branches,
     carrying,
-    conditional,
-    first_week,
     growing,
     iterators,
     leaving,
@@ -25,6 +23,7 @@ from tests.everyday.loops import (
     pieces,
     reductions,
 )
+from tests.everyday.rounds import conditional, first_week
 from tests.everyday.values import filling, first_day, kept_lists, records, several
 from tests.everyday.values import growing as growing_dicts
 

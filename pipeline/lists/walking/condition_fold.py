@@ -14,7 +14,7 @@ from ..fold import Fold
 from ..ways import closed_graph
 
 
-class Rounds:
+class ConditionRounds:
     """What a ``while`` loop goes through, round by round, until it is left.
 
     Attributes:

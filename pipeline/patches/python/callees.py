@@ -21,7 +21,7 @@ import torch
 
 from ...lists import mapping
 from ...lists.fold import Fold
-from ...lists.iterating import are_nobodys, beside, first, goes_through_list, listed, references, until
+from ...lists.iterating import are_nobodys, beside, goes_through_list, references, until
 from ...lists.loop import Loop, collected
 from ...lists.mapping import as_rows, each, rows_of
 from ...lists.reductions import with_default
@@ -48,6 +48,7 @@ from ..library.values.text_calls import OF_TEXTS
 from ..redirect import STAND_INS, deep_stand_in, own
 from .asked_once import is_unseen
 from .operations import active, formatted, holds_traced, to_dict
+from .rounds.asking import gone_through, iterator_over, letters, next_of
 from .traced_range import traced_range
 from .unpacking import part_of_pair
 
@@ -107,7 +108,7 @@ def _zipped(*lists: Any, strict: Any = False) -> Any:
     kept = any(map(goes_through_list, itertools.compress(lists, [not each for each in alone])))
     if len(lists) > 1 and type(lists[0]) is ListIterator and all(items is lists[0] for items in lists):
         lists = tuple(side_by_side(lists[0], len(lists)))
-    lists = tuple(_letters(recorder, as_rows(recorder, items)) for items in lists)
+    lists = tuple(letters(recorder, as_rows(recorder, items)) for items in lists)
     if recorder is None or kept or not any(type(items) is TracedList for items in lists):
         return zip(*lists, strict=strict)  # somebody may see how far a shorter list lets an iterator come
     if not strict:  # what has no end, as itertools.count(), goes as far as a list of the example
@@ -118,11 +119,6 @@ def _zipped(*lists: Any, strict: Any = False) -> Any:
     found = recorder.scalar("zip_strict" if strict else "zip", *lists)
     found.sized_by = _lengths(recorder, lists)
     return found
-
-
-def _letters(recorder: Recorder | None, items: Any) -> Any:
-    """The letters of a text in a list; anything else as it is."""
-    return recorder.scalar("list", items) if recorder is not None and type(items) is TracedStr else items
 
 
 def _numbers(recorder: Recorder, counter: Any, lists: Sequence[Any]) -> Any:
@@ -138,7 +134,7 @@ def _numbers(recorder: Recorder, counter: Any, lists: Sequence[Any]) -> Any:
 def _numbered(items: Any, start: Any = 0) -> Any:
     """Stands for `enumerate`."""
     recorder = active()
-    items = _letters(recorder, as_rows(recorder, items))
+    items = letters(recorder, as_rows(recorder, items))
     if recorder is None or type(items) is not TracedList:
         return enumerate(items, start)
     found = recorder.scalar("enumerate", items, start)
@@ -151,7 +147,7 @@ def _reversed(items: Any, /) -> Any:
     recorder = active()
     if recorder is not None and isinstance(items, torch.Tensor) and items in recorder.values and recorder.rank(items):
         return rows_of(recorder, torch.flip(items, (0,)))
-    items = _letters(recorder, as_rows(recorder, items))
+    items = letters(recorder, as_rows(recorder, items))
     if recorder is None or type(items) is not TracedList:
         return reversed(items)
     found = recorder.scalar("reversed", items)
@@ -226,7 +222,7 @@ def _mapped(function: Any, *lists: Any) -> Any:
     recorder = active()
     if recorder is None:
         return map(function, *lists)
-    lists = tuple(_gone_through(recorder, items) for items in lists)
+    lists = tuple(gone_through(recorder, items) for items in lists)
     if not any(type(items) is TracedList for items in lists):
         return map(recorded(function), *lists)
     if len(lists) == 1:
@@ -237,13 +233,6 @@ def _mapped(function: Any, *lists: Any) -> Any:
     return each(recorder, lambda items: recorded(function)(*items), together)
 
 
-def _gone_through(recorder: Recorder, items: Any) -> Any:
-    """What a loop goes through, as a list of any length where it is one; else as it is."""
-    if type(items) is TracedStr:
-        return recorder.scalar("list", items)
-    return listed(recorder, as_rows(recorder, items))
-
-
 def _mapped_by_us(function: Any, items: Any) -> Any:
     """Stands for `tracepack.map`, which knows nothing of what stands for a builtin."""
     return mapping.map(function if active() is None else recorded(function), items)
@@ -252,7 +241,7 @@ def _mapped_by_us(function: Any, items: Any) -> Any:
 def _filtered(function: Any, items: Any) -> Any:
     """Stands for `filter`."""
     recorder = active()
-    items = items if recorder is None else _gone_through(recorder, items)
+    items = items if recorder is None else gone_through(recorder, items)
     if recorder is None or type(items) is not TracedList:
         return filter(function, items)
     loop, found = Loop(recorder, items), []
@@ -310,32 +299,6 @@ def _dict(*args: Any, **kwargs: Any) -> Any:
     return to_dict(pairs)
 
 
-def _next(iterator: Any, /, *default: Any) -> Any:
-    """Stands for `next`."""
-    recorder, alone = active(), are_nobodys(references(iterator))
-    if recorder is None:
-        return next(iterator, *default)
-    if type(iterator) is ListIterator:
-        return iterator.asked(with_default, *default)
-    if type(iterator) is TracedList:  # of reversed or zip, which Python gives an iterator for
-        if not alone:
-            recorder.refuse(
-                "next asks what reversed, zip, map or enumerate gave", "Write it = iter(…) of that, and next(it)."
-            )
-        return ListIterator(recorder, iterator).asked(with_default, *default)
-    return first(recorder, iterator, *default) if alone and goes_through_list(iterator) else next(iterator, *default)
-
-
-def _iterator(*args: Any) -> Any:
-    """Stands for `iter`."""
-    recorder = active()
-    if recorder is None or len(args) != 1 or type(args[0]) is ListIterator:
-        return iter(*args)
-    items = _gone_through(recorder, args[0])
-    items = items.keys() if issubclass(type(items), TracedDict) else items
-    return ListIterator(recorder, items) if type(items) is TracedList else iter(items)
-
-
 _STAND_INS: list[tuple[Any, Callable[..., Any]]] = [
     (str, _text), (repr, _shown), (format, _format), (list, _listed), (zip, _zipped), (enumerate, _numbered),
     (range, traced_range),
@@ -343,8 +306,8 @@ _STAND_INS: list[tuple[Any, Callable[..., Any]]] = [
     (reversed, _reversed), (map, _mapped), (mapping.map, _mapped_by_us), (filter, _filtered), (dict, _dict),
     (math.fsum, _of_list("fsum", math.fsum)), (math.prod, _of_list("prod", math.prod)), (math.pow, power),
     (torch.nn.utils.rnn.pad_sequence, padded), (functools.reduce, reduce), (itertools.accumulate, accumulate),
-    (set, to_set), (frozenset, to_set), (Counter, counted), (next, _next),
-    (iter, _iterator),
+    (set, to_set), (frozenset, to_set), (Counter, counted), (next, next_of),
+    (iter, iterator_over),
     *((kind, buffer_of(kind)) for kind in (bytes, bytearray, memoryview)),
     *((getattr(itertools, name), function) for name, function in OF_ITERABLES.items()),
     *((getattr(module, name), function) for name, (module, function) in (OF_ORDERS | OF_TEXTS | OF_BYTES).items()),

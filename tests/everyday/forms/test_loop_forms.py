@@ -20,6 +20,8 @@ def returned(board):
             return "X"
         if line == "OOO":
             return "O"
+        if line == "":
+            break
     return "open" if "." in board else "draw"
 
 

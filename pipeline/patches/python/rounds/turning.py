@@ -10,7 +10,7 @@ import torch
 from ....lists.carried import Carried
 from ....lists.fold import Fold
 from ....lists.loop import Loop
-from ....lists.walking.condition_fold import ConditionFold, Rounds
+from ....lists.walking.condition_fold import ConditionFold, ConditionRounds
 from ....proxies.base import is_traced
 from ....proxies.byte_strings import TracedBytes
 from ..loops.constants import goes_both_ways, went_both_ways
@@ -20,11 +20,11 @@ from ..operations import HandedOver, active, iterator_of
 
 def _leavable(items: Any) -> Any:
     own = isinstance(items, torch.Tensor | TracedBytes) or is_traced(items)
-    return items if isinstance(items, Rounds) or (own and active() is not None) else Leavable(items)
+    return items if isinstance(items, ConditionRounds) or (own and active() is not None) else Leavable(items)
 
 
 def _leave(iterator: Any) -> None:
-    if isinstance(iterator, Leavable | Rounds):
+    if isinstance(iterator, Leavable | ConditionRounds):
         iterator.left = True
     elif not isinstance(iterator, Loop):
         for _ in iterator:  # of a list whose length is fixed, or of the rows of a tensor
@@ -36,14 +36,14 @@ LEAVABLE.passes = True
 """What makes an iterable one that can be told to end, and what tells it."""
 
 
-def _rounds(values: tuple[Any, ...]) -> Rounds:
+def _rounds(values: tuple[Any, ...]) -> ConditionRounds:
     """What a while loop goes through, which reads some values: it is one of the graph where that is wanted."""
     recorder = active()
     if recorder is None or not any(map(is_traced, values)):
-        return Rounds()
+        return ConditionRounds()
     frame = sys._getframe(2)
     key = (frame.f_code.co_filename, frame.f_code.co_firstlineno, frame.f_code.co_name, frame.f_lasti)
-    return Rounds(recorder if goes_both_ways(key) else None)
+    return ConditionRounds(recorder if goes_both_ways(key) else None)
 
 
 ROUNDS = HandedOver(_rounds)
@@ -52,7 +52,7 @@ ROUNDS.keeps_nothing = True
 
 
 def _folded(items: Any) -> Any:
-    if isinstance(items, Rounds) and items.recorder is not None:
+    if isinstance(items, ConditionRounds) and items.recorder is not None:
         return ConditionFold(items.recorder)
     found = iterator_of(items)
     return Fold(found.recorder, found.source) if type(found) is Loop else found

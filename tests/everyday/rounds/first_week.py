@@ -41,17 +41,6 @@ def copied(records):
     return found
 
 
-def joined(records):
-    names = {"a": "Ann", "b": "Bob"}
-    found = []
-    for record in records:
-        if record["w"] in names:
-            row = dict(record)
-            row["full"] = names[record["w"]]
-            found.append(row)
-    return found
-
-
 def extended(numbers):
     found = [0]
     found.extend(x * 2 for x in numbers if x > 1)
@@ -184,14 +173,6 @@ def runs(numbers):
     return found
 
 
-def smoothed(numbers):
-    found, before = [], None
-    for x in numbers:
-        before = x / 1 if before is None else 0.5 * x + 0.5 * before
-        found.append(before)
-    return found
-
-
 def pairs(numbers):
     count = 0
     for i in range(len(numbers)):
@@ -236,7 +217,7 @@ _OF_RECORDS = [_RECORDS], [[[]], [[{"n": 9, "w": "z"}]], [_RECORDS[:2]], [_RECOR
 _NUMBERS = [[3, 1, 2]], [[[]], [[5]], [[4, 9]], [[7, 1, 1, 8, 2, 3, 3]]]
 _WORDS = [["a", "bb", "a"]], [[[]], [["x"]], [["q", "q"]], [["a", "b", "c", "b", "a", "dd", "c"]]]
 CASES = {
-    **{process.__name__: Case(process, *_OF_RECORDS) for process in (ranked, changed, copied, joined)},
+    **{process.__name__: Case(process, *_OF_RECORDS) for process in (ranked, changed, copied)},
     **{process.__name__: Case(process, *_WORDS) for process in (updated, updated_in_rounds, counted)},
     **{
         process.__name__: Case(process, *_NUMBERS)
@@ -245,7 +226,6 @@ CASES = {
             product_of_two,
             place_of_two,
             runs,
-            smoothed,
             extended,
             extended_in_rounds,
             parted,
