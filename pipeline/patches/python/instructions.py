@@ -31,7 +31,7 @@ from .loops.leaving import BACK, IF_FALSE, GoingOn, loops_left_early, names_for
 from .loops.nested_returns import AsBreaks, nested_returns
 from .loops.new_lists import CHANGING, is_changed_dict, is_own_list
 from .loops.outlined import outlined
-from .methods import OWN_DICT, OWN_LIST, PIECES, RECEIVERS
+from .methods import OF_CALLS, OWN_DICT, OWN_LIST, PIECES, RECEIVERS
 from .operations import (
     ADDED,
     ADDEND,
@@ -134,6 +134,15 @@ def _is_operation(name: str, argument: Any) -> bool:
     return name in _OPERATIONS or (name == "BINARY_OP" and argument in (*_MODULO, *_IN_PLACE))
 
 
+def _is_asked(code: Any, index: int) -> bool:
+    """Whether an attribute is one that is replaced: a class only where it is called, not where it is asked."""
+    this, before, after = code[index], code[index - 1], code[index + 1]
+    if this.argval not in OF_CALLS or this.opname == "LOAD_METHOD" or after.opname == "PUSH_NULL":
+        return True
+    method = sys.version_info >= (3, 12) and bool((this.arg or 0) & 1)
+    return method or (before.opname == "LOAD_GLOBAL" and bool((before.arg or 0) & 1))
+
+
 _RECEIVERS = {**RECEIVERS, **OPERATORS}
 _MODULO = (6, 19)  # the arguments of BINARY_OP for % and %=
 _IN_PLACE = (13, 20)  # those for += and |=
@@ -209,7 +218,7 @@ def _of(this: Any, index: int, instructions: Sequence[Any], rounds: Comprehensio
             return [*applied(OWN_LIST), this]
         case "LOAD_FAST" if is_changed_dict(outlined(instructions), index):
             return [this, *applied(OWN_DICT)]
-        case "LOAD_ATTR" | "LOAD_METHOD" if this.argval in _RECEIVERS:
+        case "LOAD_ATTR" | "LOAD_METHOD" if this.argval in _RECEIVERS and _is_asked(instructions, index):
             return [*applied(_RECEIVERS[this.argval]), this]
         case "LOAD_CONST" if tests_none(instructions, index + 1):
             return [assembler().create_instruction("NOP")]

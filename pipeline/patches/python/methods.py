@@ -225,6 +225,8 @@ RECEIVERS: dict[str, HandedOver] = {
         *OF_CLASSES,
     )
 }
+OF_CALLS = frozenset([*(kind.__name__ for kind in CLASSES), "Decimal"])
+"""The names of classes, which are asked for more than to be called: `isinstance(x, datetime.date)`."""
 RECEIVERS["%"] = HandedOver(_modulo)
 """What gives the receiver, by the name of the method; of the operator % of texts, too."""
 

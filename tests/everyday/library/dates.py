@@ -111,6 +111,10 @@ CASES = {
         [90], [[0], [100_000], [-1]],
     ),
     "map": Case(lambda texts: [d.day for d in map(date.fromisoformat, texts)], [["2024-01-01", "2024-03-05"]], LISTS),
+    "the module's classes": Case(
+        lambda s: (isinstance(s, dt.date), dt.datetime.strptime(s, FORM).day, isinstance(parsed(s), dt.datetime)),
+        ["2024-01-05"], DAYS,
+    ),
     "the earlier one": Case(
         lambda a, b: min(date.fromisoformat(a), date.fromisoformat(b)).isoformat(),
         ["2024-01-31", "2024-03-01"], [["2024-03-01", "2024-01-31"]],
