@@ -14,10 +14,12 @@ from ..ops.runtime.user_code import attribute, first_line, library_lines, own_li
 from ..ops.tracing_hook import plainly
 from .examples import Examples
 from .patches.print import muted
+from .proxies.sets import UNORDERED
 from .recording.guards import ON_ARRAYS
 from .recording.recorder import Recorder
 from .recording.rollback import Undo
 from .rules.advice.instead import in_package, instead
+from .rules.advice.loop_forms import of_set
 from .rules.custom_operators import GENERAL
 from .rules.torch_functions import TRANSFORMS
 from .signature.handlers import form_for
@@ -108,6 +110,9 @@ def with_own_line(error: TracepackError, later: Exception | None = None, functio
     """
     trace = (later or error).__traceback__
     own = own_line(trace)
+    if error.what.startswith(UNORDERED) and (form := of_set(own)):
+        error.fix = error.fix.replace("sorted(…)", form)
+        add_place(error, "")
     if own is None and not error.where:
         add_place(error, str(first_line(function) or ""))
     if own is not None and f"{own.file}:" not in error.where:

@@ -182,7 +182,7 @@ def _check_placement(archive: Archive, wanted: Any, terms: Terms) -> None:
 
 def _warn_of_idle(pipeline: Any, archive: Archive, wanted: Device | None, terms: Terms) -> None:
     """Warns where nothing goes to the device that was asked for."""
-    if wanted is None or wanted.is_cpu or terms.gpu_ops != "gpu" or pipeline.runs_on(wanted):
+    if wanted is None or wanted.is_cpu or terms.gpu_ops != "gpu" or wanted in pipeline._places.values():
         return
     warnings.warn(
         f"{archive.label}: nothing runs on {wanted}: all ops were scripted for the CPU; cpu_ops='gpu' moves them",

@@ -202,10 +202,6 @@ class Pipeline(Optimizable):
         """The device on which each op runs."""
         return {name: str(self._places[id(body)]) for name, body in named_bodies(self.graph).items()}
 
-    def runs_on(self, device: Device) -> bool:
-        """Whether an op, or the function's own torch code, runs on a device."""
-        return device in self._places.values()
-
     def __reduce__(self) -> Any:
         """Pickles as the path and the hash of the file that it was loaded from, or as an archive's bytes.
 

@@ -131,10 +131,9 @@ class Emitter:
             self._grown |= grown_in_place(graph) if self.bindings.budget is None else {}
         replaced = 0  # nodes to come that an engine runs
         for node in graph.nodes:
-            call = self.bindings.engines.get(id(node))
             if replaced:
                 replaced -= 1
-            elif call is not None:
+            elif (call := self.bindings.engines.get(id(node))) is not None:
                 self._region(call, node, device)
                 replaced = call.count - 1
             else:

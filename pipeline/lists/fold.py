@@ -280,17 +280,13 @@ class Fold(Loop):
     def _graphs(self, nodes: Sequence[Node], output: Any, own: Sequence[Value], outer: Sequence[Value]) -> list[Graph]:
         """The graphs of the condition and of the body, over a count, what is carried, the list, and other values."""
         count, items, length, more = (Value(SCALARS[int]), self.source.value, Value(SCALARS[int]), Value(SCALARS[bool]))
-        inputs = (count, *own[1:], items, *outer)
-        test = [
-            Node(Operator("py.len"), (items,), {}, length, self.line, True),
-            Node(Operator("py.lt"), (count, length), {}, more, self.line, True),
-        ]
-        following = Value(SCALARS[int])
-        body = [
-            Node(Operator("py.getitem"), (items, count), {}, own[0], self.line, True),
-            *nodes,
-            Node(Operator("py.add"), (count, 1), {}, following, self.line, True),
-        ]
+        inputs, following = (count, *own[1:], items, *outer), Value(SCALARS[int])
+
+        def made(name: str, args: tuple[Any, ...], output: Value) -> Node:
+            return Node(Operator(f"py.{name}"), args, {}, output, self.line, True)
+
+        test = [made("len", (items,), length), made("lt", (count, length), more)]
+        body = [made("getitem", (items, count), own[0]), *nodes, made("add", (count, 1), following)]
         return [closed_graph(test, (more,), inputs), closed_graph(body, (following, *output), inputs)]
 
     def _written(self, graphs: list[Graph], changed: Sequence[int], outer: list[Value]) -> tuple[Any, ...]:
@@ -304,8 +300,7 @@ class Fold(Loop):
             state: Any = (0, *map(own_copy, concrete(start)))
             while test.run([*state, *constants])[0]:
                 state = body.run([*state, *constants])
-        found = list(self.start)
-        outputs = [Value(SCALARS[int])]
+        found, outputs = list(self.start), [Value(SCALARS[int])]
         for place, result in zip(changed, state[1:], strict=True):
             value, found[place] = self._after(place, result, varies)
             outputs.append(value)
@@ -336,9 +331,9 @@ class Fold(Loop):
         if isinstance(result, torch.Tensor):
             with torch._C.DisableTorchFunction(), recorder.within():
                 return recorder.values.add(copy := result.clone(), varies=True), copy
-        texts = type(result) is list and bool(result) and all(type(item) is str for item in result)
         kind: Type = value_type(result)
         if type(result) is list:
+            texts = bool(result) and all(type(item) is str for item in result)
             kind = STRINGS if texts else list_type(result) or ANY
         value, start = Value(kind), self.start[place]
         if varies:

@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, KeysView, Mapping, Set
 from typing import Any, NoReturn
 
-from ...ops.runtime.user_code import user_line
-from ..rules.advice.loop_forms import of_set
 from .base import is_traced
 from .dicts import TracedDict
 from .lists import Growing, TracedList
@@ -164,9 +162,7 @@ class TracedSet(Growing):
         return self._refuse()
 
     def _refuse(self) -> NoReturn:
-        form = of_set(user_line())
-        fix = _ORDER.replace("sorted(…)", form) if form else _ORDER
-        self.tracer.refuse(f"{UNORDERED}: Python's differs from run to run", fix)
+        self.tracer.refuse(f"{UNORDERED}: Python's differs from run to run", _ORDER)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or not hasattr(set, name):
