@@ -48,10 +48,12 @@ class StepChecks:
         """Whether no step falls beside such a number but for rounding, as tensors.
 
         Raises:
-            Unfit: one falls beside numbers of `linspace` and data.
+            Unfit: one falls beside numbers of `linspace` and data, or bytes are resized.
         """
         self._refuse_spaced(name, args, given, found)
         if _resizes(name, args, given):
+            if not found.is_floating_point():
+                raise Unfit("it resizes bytes, of which other runtimes cut what torch rounds")
             self._resized.follow(found)
         for followed, exact in ((self._logarithms, True), (self._resized, False)):
             taken = followed.among(name, args, given, found)

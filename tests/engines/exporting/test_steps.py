@@ -66,6 +66,17 @@ def test_steps_on_data_and_spaced_numbers_stay_with_torch(process) -> None:
         engaged(process, torch.rand(2, 10), "onnxruntime")
 
 
+def test_bytes_are_resized_by_torch() -> None:
+    """ONNX Runtime cuts means of bytes, which shows at no image of one colour."""
+    with pytest.raises(
+        tracepack.LoweringError, match="it resizes bytes, of which other runtimes cut what torch rounds"
+    ):
+        engaged(
+            lambda x: functional.interpolate(x, size=(4, 4), mode="bilinear"),
+            torch.full((1, 1, 3, 3), 7, dtype=torch.uint8), "onnxruntime",
+        )  # fmt: skip
+
+
 @pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
 @pytest.mark.parametrize(
     "step", [torch.round, lambda x: x.clamp(0, 255).round(), lambda x: x / 255 >= 0.5, lambda x: x.long()]
