@@ -107,6 +107,7 @@ class _Search:
         self.attempt, self.best = attempt, best
         self.functions = list(_functions(process))
         self.taken, self.failed, self.left = set[Line](), set[Line](), MOST_REWRITTEN
+        self.further = set[tuple[str, int]]()  # lines that are refused after those taken, where no attempt went through
 
     def result(self, asked: set[tuple[str, int]]) -> Attempted | None:
         """The best attempt.
@@ -119,9 +120,9 @@ class _Search:
             for line in sorted(more) if found is None and len(more) > 1 else []:
                 if line not in self.failed:
                     found = self._together({line}) or found
-            if found is None:
+            if found is None and not self.further:
                 break
-            asked = _asked(found, None)
+            asked, self.further = (_asked(found, None), set()) if found is not None else (self.further, set())
         return self.best
 
     def _together(self, more: set[Line]) -> Attempted | None:
@@ -139,6 +140,10 @@ class _Search:
         if found is not None and (self.best is None or _is_better(found, self.best)):
             self.best, self.taken = found, lines
             return found
+        further = _asked(None, problem) if self.best is None and problem is not None else set()
+        if self._lines(further) - lines - self.failed:
+            self.taken, self.further = lines, further
+            return None
         self.failed |= {
             line for line in more if len(more) == 1 or (PurePath(line[0]).name, line[1]) in _places(problem)
         }

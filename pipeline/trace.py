@@ -44,6 +44,7 @@ from .proxies.dicts import RUN_KEYS
 from .proxies.lists import CHANGED
 from .proxies.sets import UNORDERED
 from .proxies.values.known_values import returned
+from .proxies.values.members import IDENTITY
 from .recheck.diff import Difference, difference
 from .recheck.key_order import with_marks
 from .recheck.mismatch import CHANGES_GIVEN, NO_INPUT, Mismatch
@@ -242,7 +243,7 @@ class _Tracing:
 
     def begun(self) -> list[Pipeline]:
         """The first recording by itself, as a pipeline, where there was one that can run."""
-        if self.began is None:
+        if self.began is None or IDENTITY in self.began.recorder.asked:
             return []
         try:
             parameters, facts = pipeline_facts(self.examples.items, self.names, self.began.graph)
@@ -268,8 +269,7 @@ class _Tracing:
         except TracepackError:
             raise
         except Exception as error:
-            found = blamed(error, self.user, self.examples)
-            raise found from found.__cause__
+            raise (found := blamed(error, self.user, self.examples)) from found.__cause__
         finally:
             self.objects.restore()
 

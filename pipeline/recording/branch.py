@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
 import torch
@@ -21,6 +22,7 @@ from ..proxies.base import is_traced
 from ..proxies.lists import TracedList
 from ..proxies.make import TracedOptional, sample_of
 from ..proxies.trees import concrete, tensor_type
+from ..proxies.values.members import with_members
 from ..recheck.prune import prune
 from .recorder import Recorder
 
@@ -137,7 +139,8 @@ class BranchRecording:
     Attributes:
         kinds: what each result is, as text.
         spec: torch's description of the containers of the results.
-        results: what the function returned, without its containers.
+        results: what the function returned, without its containers; values for members of Enums.
+        members: the classes of those members, by their places.
     """
 
     inputs: list[Value]
@@ -147,6 +150,13 @@ class BranchRecording:
     spec: Any
     lifted: dict[int, tuple[Any, Value]]
     results: Sequence[Any] = ()
+    members: Mapping[int, type[Enum]] = field(default_factory=dict)
+
+    def with_members(self, recorder: Recorder, found: Any) -> Any:
+        """What a choice gives, with members of Enums for the values that stand for them in the graph."""
+        if not self.members:
+            return found
+        return pytree.tree_unflatten(with_members(recorder, pytree.tree_leaves(found), self.members), self.spec)
 
     def samples_beside(self, other: BranchRecording) -> list[Any] | None:
         """For each result that may be None, since one of two branches gives that, what it is otherwise, by an example.

@@ -29,6 +29,7 @@ from ..proxies.base import is_traced
 from ..proxies.lists import TracedList
 from ..proxies.make import TracedOptional, traced
 from ..proxies.trees import concrete, tensor_type
+from ..proxies.values.members import with_values
 from ..recheck.diff import difference
 from ..recheck.reach.objects import Objects
 from ..recheck.vary import clones
@@ -162,11 +163,10 @@ class _Control:
             functions = (of_lists(true_fn), of_lists(false_fn))
             first, second = (self.record(function, leaves, spec, carried=False) for function in functions)
         samples = first.samples_beside(second)
-        if first.spec != second.spec or samples is None:
+        if first.spec != second.spec or first.members != second.members or samples is None:
             mixed = any({one, other} == {"int", "float"} for one, other in zip(first.kinds, second.kinds, strict=False))
-            fix = "Give one type on both sides: 1.0 for 1." if mixed else ""
-            what = "the branches return different structures or dtypes"
-            raise self.error(what, got=str(second), expected=str(first), fix=fix)
+            fix, what = "Give one type on both sides: 1.0 for 1." if mixed else "", "structures or dtypes"
+            raise self.error(f"the branches return different {what}", got=str(second), expected=str(first), fix=fix)
         outer = {key: thing for branch in (first, second) for key, (thing, _) in branch.lifted.items()}
         graphs = [branch.graph(outer) for branch in (first, second)]
         operands = (*filter(_is_decided_by_data, leaves), *outer.values())
@@ -179,7 +179,7 @@ class _Control:
         for leaf, given in zip(pytree.tree_leaves(found), first.results, strict=True):
             if type(leaf) is TracedList and may_be_none(given):
                 leaf.with_none = given.with_none
-        return found
+        return first.with_members(self.recorder, found)
 
     def repeat(self, cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried: tuple[Any, ...]) -> Any:
         """Records condition and body, and runs the loop from the example's values."""
@@ -228,7 +228,8 @@ class _Control:
         try:
             with _pop_mode_temporarily(), recording(branch), Watch(branch), branch:
                 result = function(*pytree.tree_unflatten([handed for _, handed in pairs], spec))
-                results, found = pytree.tree_flatten(result)
+                given, found = pytree.tree_flatten(result)
+                results, members = (given, {}) if carried else with_values(given)
                 output = branch.outputs(results)
         except TracepackError:
             raise
@@ -247,7 +248,7 @@ class _Control:
         with torch._C.DisableTorchFunction():
             kinds = [kind_of_result(leaf if may_be_none(leaf) else concrete(leaf)) for leaf in results]
         inputs = [value for value, _ in pairs if value is not None]
-        return BranchRecording(inputs, branch.nodes, output, kinds, found, branch.lifted, results)
+        return BranchRecording(inputs, branch.nodes, output, kinds, found, branch.lifted, results, members)
 
     def refuse_changes(self, objects: Objects) -> None:
         """Refuses a branch that changes a Python object: a trace runs both branches, Python runs one."""

@@ -10,9 +10,9 @@ import numpy as np
 from ...lists.plain_tables import columns, plain_table
 from ...proxies.base import is_traced
 from ...proxies.make import sample_of
+from ...proxies.values.members import TracedMember
 from ...recording.guards import HELD
 from ...recording.recorder import Recorder
-from .enums import TracedMember
 from .plain_objects import ObjectForm, form_of
 
 

@@ -25,12 +25,12 @@ from ...proxies.dicts import TracedDict
 from ...proxies.lists import TracedList
 from ...proxies.sets import TracedSet, items_of
 from ...proxies.strings import method_of
+from ...proxies.values.members import TracedMember
 from ...recording.recorder import Recorder
 from ...rules.number_or_tensor import number_of
 from ..expressions import EXPRESSIONS, RegularExpressions
 from ..library import special
 from ..library.asked_table import AskedTable
-from ..library.enums import TracedMember
 from ..library.replacements import MODULES, OF_NUMPY, naming_device
 from ..library.values.dates import CLASSES, OF_CLASSES
 from ..redirect import stand_in_of

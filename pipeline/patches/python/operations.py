@@ -28,10 +28,10 @@ from ...proxies.sets import TracedCounter, TracedSet
 from ...proxies.sets import dict_of as growing_dict
 from ...proxies.strings import TracedStr
 from ...proxies.values.library_value import LibraryValue
+from ...proxies.values.members import TracedMember
 from ...recording.recorder import Recorder
 from ...rules.number_or_tensor import number_of
 from ..library.asked_table import AskedTable
-from ..library.enums import TracedMember
 from .entries import appended, dict_of, extended, gathered, hashable, items_of_any_length, merged, set_of, set_updated
 from .loops.comprehensions import LoopPlace
 from .loops.constants import rounds_over, went_through

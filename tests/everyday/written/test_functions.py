@@ -9,10 +9,10 @@ import torch
 
 import tracepack
 from tests.everyday.case import Case, check, loaded
-from tests.everyday.written import functions, rounds
+from tests.everyday.written import functions, numbers_of_tensors, rounds
 from tests.everyday.written.functions import X, Y
 
-CASES = functions.CASES | rounds.CASES
+CASES = functions.CASES | rounds.CASES | numbers_of_tensors.CASES
 
 
 @pytest.mark.parametrize("name", CASES)
