@@ -9,7 +9,7 @@ import __future__
 
 import ast
 import linecache
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
@@ -83,15 +83,15 @@ def _parsed(source: str) -> ast.Module:
 
 def _written(source: str, code: CodeType, lines: frozenset[int]) -> CodeType | None:
     """The code, of the function of the file that it was made from; only the statement around it is compiled."""
-    statements = _parsed(source).body
+    statements, imports = _parsed(source).body, _imports(source)
     for around in (each for each in statements if _first_line(each) <= code.co_firstlineno <= (each.end_lineno or 0)):
-        place = _place(_compiled(around, code), code)
+        place = _place(_compiled(around, imports, code), code)
         for number in range(0 if place is None else sum(map(_has(code), ast.walk(around)))):
             changed = copied(around)
             function = list(filter(_has(code), ast.walk(changed)))[number]
             if place is None or not _writes(function, lines):
                 continue
-            found = _at(_compiled(changed, code), place)
+            found = _at(_compiled(changed, imports, code), place)
             if found is not None and found != code and found.co_freevars == code.co_freevars:
                 return _with_own_names(found, code.co_name)
     return None
@@ -100,11 +100,20 @@ def _written(source: str, code: CodeType, lines: frozenset[int]) -> CodeType | N
 _ANNOTATIONS = __future__.annotations.compiler_flag
 
 
-def _compiled(line: ast.stmt, code: CodeType) -> CodeType:
+def _compiled(line: ast.stmt, imports: Sequence[ast.stmt], code: CodeType) -> CodeType:
     """A statement, compiled in the mode of some code, which may be that of what ran it: of a test of documents."""
     flags = code.co_flags & _ANNOTATIONS
-    made: CodeType = compile(ast.Module([line], []), code.co_filename, "exec", flags, dont_inherit=True)
+    made: CodeType = compile(ast.Module([*imports, line], []), code.co_filename, "exec", flags, dont_inherit=True)
     return made
+
+
+@lru_cache(8)
+def _imports(source: str) -> list[ast.stmt]:
+    """What binds the names that a file imports: from 3.11 on Python writes another call for a function of a module."""
+    lines = (each for each in within(*_parsed(source).body) if isinstance(each, ast.Import | ast.ImportFrom))
+    names = dict.fromkeys(each.asname or each.name.partition(".")[0] for line in lines for each in line.names)
+    found = ast.Import([ast.alias(name) for name in names if name != "*"])
+    return [ast.fix_missing_locations(found)] if found.names else []
 
 
 def _first_line(line: ast.stmt) -> int:

@@ -1,8 +1,9 @@
-"""Functions that branch on numbers of tensors, line after line, and choose members of an Enum."""
+"""Functions that branch on numbers of tensors, line after line, choose members of an Enum, and call modules."""
 
 from __future__ import annotations
 
 import enum
+import statistics
 
 import torch
 
@@ -69,6 +70,17 @@ def counted(x):
     return x[x > 0.5].tolist()
 
 
+def outliers(values, most=2.0):
+    if len(values) < 2:
+        return {"mean": None, "outliers": []}
+    mean, deviation, out = statistics.mean(values), statistics.stdev(values), []
+    for place, value in enumerate(values):
+        score = (value - mean) / deviation if deviation > 0 else 0.0
+        if abs(score) > most:
+            out.append({"place": place, "score": round(score, 2)})
+    return {"mean": round(mean, 3), "outliers": out}
+
+
 TENSORS = [torch.tensor(each) for each in ([0.9, 0.1], [0.1, 0.6], [0.2, 0.3], [0.0, 0.0], [0.9, 0.9])]
 
 
@@ -80,6 +92,9 @@ CASES = {
     "members": Case(by_member, [0.9], [[0.6], [0.1]]),
     "members that helpers return": Case(lambda s: (graded(s).name, ACTIONS[graded(s)]), [0.1], [[0.9], [0.6]]),
     "members of each item": Case(lambda xs: [graded(x).name for x in xs], [[0.9, 0.1]], [[[0.6]], [[]]]),
+    "functions of a module": Case(
+        outliers, [[1.0, 1.1, 0.9, 1.0, 9.0, 1.0]], [[[]], [[1.0]], [[2.0] * 3], [[1.0, 2.0, 3.0, 50.0, 1.0, 2.0, 1.0]]]
+    ),
     "sides of cond": Case(
         lambda s: tracepack.cond(s > 0.5, lambda: Level.HIGH, lambda: Level.LOW).name, [0.9], [[0.1]]
     ),
