@@ -7,7 +7,7 @@ import gc
 from collections import ChainMap
 from collections.abc import Iterator
 from functools import cache
-from types import CellType, FunctionType, GeneratorType
+from types import CellType, FrameType, FunctionType, GeneratorType
 from typing import Any
 
 from ...lists.iterating import are_nobodys, references
@@ -48,6 +48,8 @@ def _computes(iterator: Any) -> bool:
 def _held(iterator: Any) -> list[Any]:
     """What an iterator refers to, also by tuples and the cells of a function."""
     found = gc.get_referents(iterator)
+    if any(type(inner) is FrameType for inner in found):  # of a generator, on Python 3.10
+        found = gc.get_referents(*(inner for inner in found if type(inner) is FrameType))
     return found + [each for inner in found if type(inner) in (tuple, CellType) for each in gc.get_referents(inner)]
 
 
