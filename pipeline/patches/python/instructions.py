@@ -37,7 +37,7 @@ from .loops.captured import captured, own, uncaptured
 from .loops.carrying import Carrying
 from .loops.comprehensions import Comprehensions
 from .loops.flow import onwards, raised_by
-from .loops.growing import goes_into_loop
+from .loops.growing import goes_into_loop, is_callee
 from .loops.leaving import BACK, IF_FALSE, GoingOn, loops_left_early, names_for
 from .loops.nested_returns import AsBreaks, nested_returns
 from .loops.new_lists import CHANGING, is_changed_dict, is_own_list
@@ -146,6 +146,8 @@ def _is_asked(code: Any, index: int) -> bool:
     this, before, after = code[index], code[index - 1], code[index + 1]
     if this.argval not in OF_CALLS or this.opname == "LOAD_METHOD" or after.opname == "PUSH_NULL":
         return True
+    if sys.version_info < (3, 11):  # no instruction says there what is called
+        return is_callee(code, index)
     method = sys.version_info >= (3, 12) and bool((this.arg or 0) & 1)
     return method or (before.opname == "LOAD_GLOBAL" and bool((before.arg or 0) & 1))
 

@@ -306,6 +306,12 @@ def taker_of(code: Sequence[Any], start: int) -> tuple[Any, int]:
     return None, 0
 
 
+def is_callee(code: Sequence[Any], at: int) -> bool:
+    """Whether what an instruction loads is called, with keywords or without."""
+    taker, depth = taker_of(code, at)
+    return taker is not None and taker.opname.startswith("CALL_FUNCTION") and depth == _effect(taker)[0]
+
+
 def _is_choice(code: Sequence[Any], at: int, jump: Any) -> bool:
     """Whether a jump by truth leads to the other side of ``a if condition else b``: right behind a jump forward."""
     side = next((place for place in range(at, len(code)) if code[place] is jump.target), 0)
