@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import math
-import sys
 from collections import Counter
 
 from tests.everyday.case import Case
@@ -213,19 +212,10 @@ def sets_in_any_order(numbers):
     return sum(set(numbers)), max({*numbers, 0}), sorted(set(numbers)), len(set(numbers) & {1, 2})
 
 
-def in_a_row(numbers):
-    i = 0
-    while 0 <= i < len(numbers):
-        i += 1
-    return i
-
-
 _RECORDS = [{"n": 1, "w": "a"}, {"n": 5, "w": "b"}, {"n": 2, "w": "a"}]
 _OF_RECORDS = [_RECORDS], [[[]], [[{"n": 9, "w": "z"}]], [_RECORDS[:2]], [_RECORDS * 2 + [{"n": 0, "w": "q"}]]]
 _NUMBERS = [[3, 1, 2]], [[[]], [[5]], [[4, 9]], [[7, 1, 1, 8, 2, 3, 3]]]
 _WORDS = [["a", "bb", "a"]], [[[]], [["x"]], [["q", "q"]], [["a", "b", "c", "b", "a", "dd", "c"]]]
-ROWS_ARE_FREE = sys.version_info >= (3, 12)
-
 CASES = {
     **{process.__name__: Case(process, *_OF_RECORDS) for process in (ranked, changed, copied)},
     **{process.__name__: Case(process, *_WORDS) for process in (updated, updated_in_rounds, counted)},
@@ -247,7 +237,6 @@ CASES = {
             kept_boxes,
             beams,
             sets_in_any_order,
-            *([in_a_row] if ROWS_ARE_FREE else []),
         )
     },
     "distance": Case(distance, ["abc"], [[""], ["a"], ["baba"], ["abbaabb"]]),
@@ -326,6 +315,13 @@ def _searched_with_else(numbers):
     return found
 
 
+def _in_a_row(numbers):
+    i = vars(math).get("zero", 0)  # what asks for its variables is not written anew
+    while 0 <= i < len(numbers):
+        i += 1
+    return i
+
+
 def _found_in_both(numbers):
     total = 0
     for a in numbers:
@@ -342,8 +338,7 @@ def _in_any_order(numbers):
 
 FORMS = {
     _searched_with_else: "A variable that is set before the loop, in place of its `else`, keeps it free",
-    # from Python 3.12 on its condition is a branch of bytecode, and the source of the loop is recorded in its place
-    **({} if ROWS_ARE_FREE else {in_a_row: "Two comparisons with `and` in place of one in a row keep it free"}),
+    _in_a_row: "Two comparisons with `and` in place of one in a row keep it free",
     _found_in_both: "set once, `if … and not found:`, and returned after both loops",
     _in_any_order: r"Use sorted\(set\(numbers\)\), len",
 }
