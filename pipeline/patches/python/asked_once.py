@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import gc
+import sys
 from collections import ChainMap
 from collections.abc import Iterator
 from functools import cache
@@ -48,7 +49,7 @@ def _computes(iterator: Any) -> bool:
 def _held(iterator: Any) -> list[Any]:
     """What an iterator refers to, also by tuples and the cells of a function."""
     found = gc.get_referents(iterator)
-    if any(type(inner) is FrameType for inner in found):  # of a generator, on Python 3.10
+    if type(iterator) is GeneratorType and sys.version_info < (3, 11):  # later ones refer to their variables
         found = gc.get_referents(*(inner for inner in found if type(inner) is FrameType))
     return found + [each for inner in found if type(inner) in (tuple, CellType) for each in gc.get_referents(inner)]
 

@@ -118,9 +118,10 @@ def halved(xs):
         if x == 4:
             continue
         found.append(x)
-        while x > 1 and total < 9:
-            x //= 2
-            total += x
+        left = x
+        while left > 1 and total < 9:
+            left //= 2
+            total += left
     return found, total
 
 
