@@ -104,7 +104,8 @@ def may_stay_free(recorder: Tracer, scalar: Any, reason: str) -> bool:
         return True
     asked = running_instruction()
     asked = following_instruction() if asked == "TO_BOOL" else asked  # of Python 3.13, before branches, too
-    used = reason == "it was used as a plain integer" and ("SUBSCR" in asked or "CALL" in asked)  # a key, or a range
+    places = any(each in asked for each in ("SUBSCR", "SLICE", "CALL"))  # a key, the end of a slice, or a range
+    used = reason == "it was used as a plain integer" and places
     return asked == "UNARY_NOT" or used
 
 

@@ -117,6 +117,7 @@ CASES = {
     "padded by hand": Case(padded, [TEXTS], LISTS[:2]),
     "shortened": one(shortened),
     "a rule": one(lambda s: "-" * len(s)),
+    "parts of constants": Case(lambda n: ("abcdef"[n:], "abcdef"[:n], [1, 4, 5][n:]), [2], [[0], [-2], [1], [9]]),
     "groups of a match": Case(
         lambda s: re.search(r"([0-9]{4})-([0-9]{2})", s).groups(), ["on 2024-01"], [["1999-12"], ["x 2001-10 y"]]
     ),

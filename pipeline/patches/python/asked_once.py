@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import builtins
 import gc
+import sys
 from collections import ChainMap
 from collections.abc import Iterator
 from functools import cache
-from types import CellType, FunctionType, GeneratorType
+from types import CellType, FrameType, FunctionType, GeneratorType
 from typing import Any
 
 from ...lists.iterating import are_nobodys, references
@@ -48,6 +49,8 @@ def _computes(iterator: Any) -> bool:
 def _held(iterator: Any) -> list[Any]:
     """What an iterator refers to, also by tuples and the cells of a function."""
     found = gc.get_referents(iterator)
+    if type(iterator) is GeneratorType and sys.version_info < (3, 11):  # later ones refer to their variables
+        found = gc.get_referents(*(inner for inner in found if type(inner) is FrameType))
     return found + [each for inner in found if type(inner) in (tuple, CellType) for each in gc.get_referents(inner)]
 
 

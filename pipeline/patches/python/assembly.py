@@ -17,19 +17,26 @@ def rewritten(
     code: CodeType, changes: Callable[[list[Any]], list[list[Any]]], variables: tuple[str, ...] = ()
 ) -> CodeType:
     """The code with other instructions: for each one of its own, those that take its place; and more variables."""
-    made = assembler()
-    instructions = made.cleaned_instructions(code, True)
-    made.propagate_line_nums(instructions)
-    _split_returns(instructions)
-    if sys.version_info >= (3, 13):
-        made.remove_fused_load_store(instructions)  # the flow of variables is read from single loads and stores
+    instructions = plain_instructions(code)
     changed = changes(instructions)
     _redirect_jumps(instructions, changed)
     return _assembled(code, [each for group in changed for each in group], variables)
 
 
+def plain_instructions(code: CodeType) -> list[Any]:
+    """The instructions of some code, two for each that does two things, as there were before Python 3.12."""
+    made = assembler()
+    instructions: list[Any] = made.cleaned_instructions(code, True)
+    made.propagate_line_nums(instructions)
+    _split_returns(instructions)
+    _split_slices(instructions)
+    if sys.version_info >= (3, 13):
+        made.remove_fused_load_store(instructions)  # the flow of variables is read from single loads and stores
+    return instructions
+
+
 def _split_returns(instructions: list[Any]) -> None:
-    """Makes two instructions of each that returns a constant, as there were before Python 3.12."""
+    """Makes two instructions of each that returns a constant."""
     for index in reversed(range(len(instructions))):
         each = instructions[index]
         if each.opname == "RETURN_CONST":
@@ -37,6 +44,19 @@ def _split_returns(instructions: list[Any]) -> None:
             returns.exn_tab_entry, returns.positions, returns.starts_line = each.exn_tab_entry, each.positions, None
             each.opname, each.opcode = "LOAD_CONST", dis.opmap["LOAD_CONST"]
             instructions.insert(index + 1, returns)
+
+
+def _split_slices(instructions: list[Any]) -> None:
+    """Makes two instructions of each that takes or stores a slice: a subscript is handed over where it is traced."""
+    for index in reversed(range(len(instructions))):
+        each = instructions[index]
+        if each.opname in ("BINARY_SLICE", "STORE_SLICE"):
+            asks = assembler().create_instruction(each.opname.replace("SLICE", "SUBSCR"))
+            asks.exn_tab_entry, asks.positions, asks.starts_line = each.exn_tab_entry, each.positions, None
+            for entry in [other.exn_tab_entry for other in instructions if other.exn_tab_entry is not None]:
+                entry.end = asks if entry.end is each else entry.end
+            each.opname, each.opcode, each.arg, each.argval = "BUILD_SLICE", dis.opmap["BUILD_SLICE"], 2, 2
+            instructions.insert(index + 1, asks)
 
 
 _MOST_MORE = 4

@@ -15,7 +15,18 @@ from typing import Any
 from ....ops.runtime.user_code import is_users
 from ...lists.carried import Carried
 from ...lists.pieces import NAMES
-from .assembly import applied, assembler, constant, of_pair, replaced_last, replaced_pair, rewritten, swap, tuple_of
+from .assembly import (
+    applied,
+    assembler,
+    constant,
+    of_pair,
+    plain_instructions,
+    replaced_last,
+    replaced_pair,
+    rewritten,
+    swap,
+    tuple_of,
+)
 from .choices.choices import Choices, End, may_choose
 from .choices.connectives import Connectives
 from .conditions.demanded import ASSERTED, REFUTED, raising
@@ -26,7 +37,7 @@ from .loops.captured import captured, own, uncaptured
 from .loops.carrying import Carrying
 from .loops.comprehensions import Comprehensions
 from .loops.flow import onwards, raised_by
-from .loops.growing import goes_into_loop
+from .loops.growing import goes_into_loop, is_callee
 from .loops.leaving import BACK, IF_FALSE, GoingOn, loops_left_early, names_for
 from .loops.nested_returns import AsBreaks, nested_returns
 from .loops.new_lists import CHANGING, is_changed_dict, is_own_list
@@ -82,7 +93,7 @@ def instrumented(code: CodeType) -> CodeType:
 
 def _uncaptured(code: CodeType) -> CodeType:
     """The code with plain variables for those that functions inside only read; the same object without any."""
-    names = captured(code, assembler().cleaned_instructions(code, True)) if code.co_cellvars else []
+    names = captured(code, plain_instructions(code)) if code.co_cellvars else []
     if not names:
         return code
     make = assembler().create_instruction
@@ -93,7 +104,7 @@ def _with_breaks(code: CodeType) -> CodeType:
     """The code with breaks for returns in a loop inside of another one; the same object without any."""
     if sum(each.opname == "FOR_ITER" for each in dis.get_instructions(code)) < _OF_NESTED:
         return code
-    found = nested_returns(outlined(assembler().cleaned_instructions(code, True)))
+    found = nested_returns(outlined(plain_instructions(code)))
     if found is None:
         return code
     names, make = ("returned both", "value of both"), assembler().create_instruction
@@ -108,23 +119,19 @@ def staying(code: CodeType) -> CodeType:
     if not any(each.opname == "FOR_ITER" for each in dis.get_instructions(code)):
         return code
     code = _with_breaks(code)
-    made = assembler()
-    instructions = made.cleaned_instructions(code, True)
-    if sys.version_info >= (3, 13):
-        made.remove_fused_load_store(instructions)
-    loops = list(loops_left_early(outlined(instructions)))
+    loops = list(loops_left_early(outlined(plain_instructions(code))))
     if not loops:
         return code
-    names, writing = names_for(len(loops)), GoingOn(made.create_instruction, applied, LEAVABLE, LEAVE)
+    names, writing = names_for(len(loops)), GoingOn(assembler().create_instruction, applied, LEAVABLE, LEAVE)
     more = tuple(name for pair in names for name in pair)
     return rewritten(code, lambda found: writing.groups(found, list(loops_left_early(outlined(found))), names), more)
 
 
 _OPERATIONS = frozenset(
-    """BINARY_SUBSCR FORMAT_VALUE FORMAT_SIMPLE FORMAT_WITH_SPEC CONVERT_VALUE BUILD_STRING CONTAINS_OP UNARY_NOT
-    BUILD_MAP MAP_ADD BUILD_SET SET_ADD SET_UPDATE GET_ITER LIST_EXTEND LIST_TO_TUPLE LIST_APPEND YIELD_VALUE
-    LOAD_ASSERTION_ERROR RAISE_VARARGS UNPACK_EX BINARY_MODULO INPLACE_MODULO IS_OP STORE_SUBSCR DELETE_SUBSCR
-    DICT_UPDATE INPLACE_ADD INPLACE_OR""".split()
+    """BINARY_SUBSCR BINARY_SLICE STORE_SLICE FORMAT_VALUE FORMAT_SIMPLE FORMAT_WITH_SPEC CONVERT_VALUE BUILD_STRING
+    CONTAINS_OP UNARY_NOT BUILD_MAP MAP_ADD BUILD_SET SET_ADD SET_UPDATE GET_ITER LIST_EXTEND LIST_TO_TUPLE
+    LIST_APPEND YIELD_VALUE LOAD_ASSERTION_ERROR RAISE_VARARGS UNPACK_EX BINARY_MODULO INPLACE_MODULO IS_OP
+    STORE_SUBSCR DELETE_SUBSCR DICT_UPDATE INPLACE_ADD INPLACE_OR""".split()
 )
 
 
@@ -139,6 +146,8 @@ def _is_asked(code: Any, index: int) -> bool:
     this, before, after = code[index], code[index - 1], code[index + 1]
     if this.argval not in OF_CALLS or this.opname == "LOAD_METHOD" or after.opname == "PUSH_NULL":
         return True
+    if sys.version_info < (3, 11):  # no instruction says there what is called
+        return is_callee(code, index)
     method = sys.version_info >= (3, 12) and bool((this.arg or 0) & 1)
     return method or (before.opname == "LOAD_GLOBAL" and bool((before.arg or 0) & 1))
 

@@ -104,6 +104,37 @@ def either(xs):
     return i
 
 
+def in_a_row(xs):
+    i = 0
+    while 0 <= i < len(xs):
+        i += 1
+    return i
+
+
+def halved(xs):
+    """The inner loop is the last line of the outer one's body, and leaves out a number by `continue` before."""
+    found, total = [], 0
+    for x in xs:
+        if x == 4:
+            continue
+        found.append(x)
+        left = x
+        while left > 1 and total < 9:
+            left //= 2
+            total += left
+    return found, total
+
+
+def left_out(xs):
+    """A comprehension stands in the body."""
+    left, found = list(xs), []
+    while left:
+        first = left[0]
+        left = [x for x in left if x != first]
+        found.append([first + x for x in left if x > first])
+    return found
+
+
 def sorted_in_place(xs):
     found = list(xs)
     for i in range(1, len(found)):
@@ -158,7 +189,8 @@ def divisor(a, b):
 
 _NUMBERS = ([[3, 1, 2]], [[[]], [[5]], [[4, 9]], [[7, 1, 1, 8, 2, 3, 3]]])
 _LISTS = (
-    total, drained, bisected, merged, runs, chunks, first_one, skipping, flagged, either, sorted_in_place
+    total, drained, bisected, merged, runs, chunks, first_one, skipping, flagged, either, in_a_row, halved,
+    left_out, sorted_in_place,
 )  # fmt: skip
 _TEXTS = (["ab  c"], [[""], ["x"], ["  y "], ["a b   cd ef  g"]])
 

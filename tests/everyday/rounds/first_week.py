@@ -316,7 +316,7 @@ def _searched_with_else(numbers):
 
 
 def _in_a_row(numbers):
-    i = 0
+    i = vars(math).get("zero", 0)  # what asks for its variables is not written anew
     while 0 <= i < len(numbers):
         i += 1
     return i

@@ -38,7 +38,7 @@ _ASKING = (
 """The functions, of Python and of torch, that keep nothing of a list that they are given."""
 
 _BELOW_KEY = 2  # how deep a container lies on the stack when an entry is stored in it
-_READS = ("BINARY_SUBSCR", "BINARY_SLICE")
+_READS = ("BINARY_SUBSCR",)
 OF_ENTRY = ("STORE_SUBSCR", "DELETE_SUBSCR")
 """What changes an entry of a container, or takes it out."""
 FILLS = ("LIST_EXTEND", "LIST_APPEND", "SET_UPDATE", "SET_ADD", "DICT_UPDATE", "DICT_MERGE")
@@ -139,6 +139,9 @@ class Uses:
         following = code[begin + 1]
         if following.opname == "FOR_ITER":
             self.loops.append(range(begin, _place(code, 0, following.target)))
+            return
+        if following.opname == SKIPPED:  # a comprehension, from Python 3.12 on
+            self.loops.append(range(begin, following.argval[0]))
             return
         made = next((at for at in range(begin, 0, -1) if isinstance(code[at].argval, CodeType)), 0)
         name = code[made].argval.co_name if made else ""
@@ -301,6 +304,12 @@ def taker_of(code: Sequence[Any], start: int) -> tuple[Any, int]:
             return each, depth
         depth += given - taken
     return None, 0
+
+
+def is_callee(code: Sequence[Any], at: int) -> bool:
+    """Whether what an instruction loads is called, with keywords or without."""
+    taker, depth = taker_of(code, at)
+    return taker is not None and taker.opname.startswith("CALL_FUNCTION") and depth == _effect(taker)[0]
 
 
 def _is_choice(code: Sequence[Any], at: int, jump: Any) -> bool:

@@ -59,11 +59,10 @@ def stores_new_list(code: Sequence[Any], at: int) -> bool:
 
 def _is_copied(code: Sequence[Any], store: int) -> bool:
     """Whether an instruction stores a copy, as in ``row = dict(record)`` or ``row = copy.copy(record)``."""
-    made = code[store - 1]
-    if not made.opname.startswith("CALL"):
-        return False
-    starts = range(store - 2, max(store - _MOST_OF_STORE, 0), -1)
-    return any(asked(code, at + 1) in _COPYING and taker_of(code, at)[0] is made for at in starts)
+    before = range(store - 1, max(store - _MOST_OF_STORE, 0), -1)
+    made = next((at for at in before if code[at].opname.startswith("CALL") and _stored_by(code, at) == store), 0)
+    starts = [at for at in before if at < made and asked(code, at + 1) in _COPYING]
+    return any(taker_of(code, at)[0] is code[made] for at in starts)
 
 
 _COPYING = ("dict", "list", "set", "sorted", "copy", "deepcopy")

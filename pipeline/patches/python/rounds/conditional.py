@@ -15,8 +15,10 @@ from functools import partial
 from types import CodeType
 from typing import Any
 
-from ..assembly import applied, assembler, rewritten, tuple_of
+from ..assembly import applied, assembler, plain_instructions, rewritten, tuple_of
 from ..loops.flow import LOADS, LocalFlow
+from ..loops.outlined import outlined
+from .ends import end_by_conditions
 
 _RETURNS, _TRUTHS = "RETURN_VALUE", ("_IF_TRUE", "_IF_FALSE")
 
@@ -104,6 +106,7 @@ def _expression(code: Sequence[Any], jump: int) -> int | None:
 
 def _alike(one: Sequence[Any], other: Sequence[Any]) -> bool:
     """Whether some instructions do what others do: constants may have other numbers."""
+    one, other = ([each for each in side if each.opname != "NOP"] for side in (one, other))
     pairs = list(zip(one, other, strict=False))
     if len(one) != len(other) or any(a.opname != b.opname or a.argval != b.argval for a, b in pairs):
         return False
@@ -167,6 +170,9 @@ class AsFor:
         ends = [make(name) for name in _ENDS]
         if ends:  # which a loop that is over jumps to
             head.target = ends[0]
+        for at in range(loop.start, loop.end):
+            if code[at].exn_tab_entry is not code[loop.start].exn_tab_entry:  # of a comprehension
+                code[at].exn_tab_entry.depth += 1  # what the loop goes through lies on the stack, too
         loads = [make("LOAD_FAST", argval=name) for name in loop.names]
         made = [*loads, tuple_of(len(loads)), *applied(self.rounds), make("GET_ITER"), head, make("POP_TOP")]
         for at in range(loop.start, loop.again):
@@ -226,15 +232,20 @@ def as_for_loops(code: CodeType, rounds: Any) -> CodeType:
     writing = AsFor(assembler().create_instruction, rounds) if _goes_back(code) else None
     for _ in range(_MOST_LOOPS):
         arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        if writing is None or while_loop(assembler().cleaned_instructions(code, True), arguments) is None:
+        if writing is None or _found(plain_instructions(code), arguments) is None:
             break
         code = rewritten(code, partial(_as_for_loop, arguments, writing))
     return code
 
 
 def _as_for_loop(arguments: Sequence[str], writing: AsFor, instructions: list[Any]) -> list[list[Any]]:
-    loop = while_loop(instructions, arguments)
+    loop = _found(instructions, arguments)
     return [[each] for each in instructions] if loop is None else writing.groups(instructions, loop)
+
+
+def _found(instructions: list[Any], arguments: Sequence[str]) -> WhileLoop | None:
+    end_by_conditions(instructions)
+    return while_loop(outlined(instructions), arguments)
 
 
 _MOST_LOOPS = 20

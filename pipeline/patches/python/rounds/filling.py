@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from types import CodeType
 from typing import Any
 
-from ..assembly import applied, assembler, of_pair, rewritten, tuple_of
+from ..assembly import applied, assembler, of_pair, plain_instructions, rewritten, tuple_of
 from ..loops.growing import CHANGES, taker_of, taking_call
 from ..loops.new_lists import is_changed_dict, is_own_list
 from ..methods import OWN_ENTRY, filling
@@ -34,8 +34,7 @@ def with_receivers_apart(code: CodeType) -> CodeType:
     """The code with a call on each side of ``(a if condition else b).append(item)``; the same object without any."""
     if not any(each.opname == "JUMP_FORWARD" for each in dis.get_instructions(code)):
         return code
-    instructions = assembler().cleaned_instructions(code, True)
-    if not any(True for _ in _shared_calls(instructions)):
+    if not any(True for _ in _shared_calls(plain_instructions(code))):
         return code
     return rewritten(code, _apart)
 
