@@ -39,7 +39,7 @@ from .patches.threads import threads
 from .patches.torch import generation, questions
 from .patches.unanswered import answered
 from .pipeline import Pipeline
-from .proxies.branches import BRANCH
+from .proxies.branches import BRANCH, MAY_BE_NONE
 from .proxies.dicts import RUN_KEYS
 from .proxies.lists import CHANGED
 from .proxies.sets import UNORDERED
@@ -195,7 +195,7 @@ class _Tracing:
         self, process: Callable[..., Any], examples: Examples, names: Sequence[str], objects: Objects,
         notes: list[str], deeply: bool = False,
     ) -> None:  # fmt: skip
-        self.user, self.process = process, recordable(process, deeply)
+        self.user, self.process, self.deeply = process, recordable(process, deeply), deeply
         self.examples, self.names, self.objects, self.notes = examples, names, objects, notes
         self.fixed = ""
         self.began: Recording | None = None
@@ -206,6 +206,8 @@ class _Tracing:
         first = self.first()
         self.fixed, self.began = first.recorder.plainly_used, first
         try:
+            if self.fixed == MAY_BE_NONE and not self.deeply:
+                raise RecordError(MAY_BE_NONE, where=str(first_line(self.user) or ""))
             refuse_reads(first.graph, self.objects.ops, first.recorder.values.readers())
             second = second_recording(self.record, self.examples, first)
             parameters, facts = known_facts(self.examples.items, self.names, first.graph, self.examples.leaves)
@@ -221,9 +223,8 @@ class _Tracing:
             if found_class := replay.class_mismatch():
                 raise RecordError(
                     f"the function asks for the class of a dict or a list, which no signature holds: {found_class}",
-                    where=str(first_line(self.user) or ""),
-                    fix="Pass the difference as a flag or a number.",
-                )
+                    where=str(first_line(self.user) or ""), fix="Pass the difference as a flag or a number.",
+                )  # fmt: skip
             if replay.changed:
                 self.notes.append(CHANGES_GIVEN)
             refuse_gaps(found.program, self.on_example)
@@ -243,7 +244,7 @@ class _Tracing:
 
     def begun(self) -> list[Pipeline]:
         """The first recording by itself, as a pipeline, where there was one that can run."""
-        if self.began is None or IDENTITY in self.began.recorder.asked:
+        if self.began is None or self.fixed == MAY_BE_NONE or IDENTITY in self.began.recorder.asked:
             return []
         try:
             parameters, facts = pipeline_facts(self.examples.items, self.names, self.began.graph)
@@ -284,10 +285,9 @@ class _Tracing:
             return chosen
         return RecordError(
             f"the recorded graph does not answer as the function does: {found.what if found else mismatch.what}",
-            where=str((found and found.line) or first_line(self.user) or ""),
-            got=None if found is None else mismatch.what,
+            where=str((found and found.line) or first_line(self.user) or ""), got=found and mismatch.what,
             fix=advice_on(mismatch.what, bool(self.examples.numbers), self.user),
-        )
+        )  # fmt: skip
 
     def explained_state(self, mismatch: Mismatch, first: Recording) -> RecordError:
         args, kwargs = self.examples.call(self.examples.alike(self.examples.leaves))

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..proxies.base import is_traced
 from ..proxies.branches import BRANCH
+from ..proxies.make import TracedOptional
 from .python.assembly import rewritten
 
 _SAME_SIZE = sys.version_info < (3, 13)
@@ -35,7 +36,7 @@ class _Identity:
 
     def __contains__(self, thing: Any) -> bool:
         if is_traced(thing):
-            if type(thing.concrete) is not type(self.constant):
+            if type(thing) is not TracedOptional and type(thing.concrete) is not type(self.constant):
                 return False
             thing = thing.tracer.pin(thing, BRANCH)
         return thing is self.constant

@@ -13,6 +13,13 @@ LIBRARY_BRANCH = "a library took a branch on it"
 """Of those nothing is said at the trace: a library takes hundreds, and most are checks of its own."""
 RAISING_BRANCH = "the function raises an error otherwise"
 """Nor of those: Python refuses the other way, too."""
+MAY_BE_NONE = "a value that may be None as data decides is asked by code as it is, which does not see `is None`"
+"""Of such a recording another one is made, of code that hands its tests over."""
+
+
+def of_both(outer: str, inner: str) -> str:
+    """Why something was fixed, of a recording and one of a branch in it."""
+    return inner if inner == MAY_BE_NONE else outer or inner
 
 
 def branch_reason(found: object) -> str:

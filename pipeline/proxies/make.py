@@ -14,6 +14,7 @@ from ...ops.graph.graph import Guard, Node, Value
 from ...ops.runtime.user_code import user_line
 from .arrays import TracedArray
 from .base import Traced, is_traced
+from .branches import MAY_BE_NONE
 from .dicts import TracedDict
 from .lists import TracedList
 from .scalars import TracedBool, TracedComplex, TracedFloat, TracedInt
@@ -66,6 +67,7 @@ class TracedOptional(Traced):
     def __init__(self, tracer: Tracer, value: Value, concrete: Any, varies: bool, sample: Any) -> None:
         self._bind(tracer, value, concrete, varies)
         self.sample = sample
+        tracer.plainly_used = MAY_BE_NONE
 
     def known(self) -> Any:
         """The number or the text, where it is known that it is not None."""

@@ -26,6 +26,7 @@ from ...ops.runtime.torch_compiler import exports_here, takes_control_flow
 from ...ops.runtime.user_code import user_line
 from ...ops.tracing_hook import current, recording
 from ..proxies.base import is_traced
+from ..proxies.branches import of_both
 from ..proxies.lists import TracedList
 from ..proxies.make import TracedOptional, traced
 from ..proxies.trees import concrete, tensor_type
@@ -239,7 +240,7 @@ class _Control:
             raise branch.refused
         branch.rounds.refuse_open()
         self.recorder.failed = self.recorder.failed or branch.failed
-        self.recorder.plainly_used = self.recorder.plainly_used or branch.plainly_used
+        self.recorder.plainly_used = of_both(self.recorder.plainly_used, branch.plainly_used)
         branch.refuse_outer_writes(self.line)
         self.refuse_changes(objects)
         branch.grad_mode = self.recorder.grad_mode

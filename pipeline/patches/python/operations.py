@@ -256,8 +256,13 @@ def truth_of(recorder: Recorder, found: Any) -> Any:
 
 def _identical(operands: Any) -> Any:
     one, other = operands
-    if active() is not None and TracedMember in (type(one), type(other)):
+    recorder = active()
+    if recorder is not None and TracedMember in (type(one), type(other)):
         return one.is_member(other) if type(one) is TracedMember else other.is_member(one)
+    if recorder is not None and one is not other and TracedOptional in (type(one), type(other)):
+        if one is None or other is None:
+            return recorder.scalar("eq", one, other)
+        recorder.refuse("whether a value that may be None is another object is no part of a graph", "Compare with ==.")
     return one is other
 
 
