@@ -33,7 +33,7 @@ from ..recheck.diff import difference
 from ..recheck.reach.objects import Objects
 from ..recheck.vary import clones
 from ..rules.gradients import follow_grad_mode
-from .branch import Branch, BranchRecording, kind_of_result, may_be_none, of_lists, type_of_result
+from .branch import Branch, BranchRecording, kind_of_result, may_be_none, names_of_members, of_lists, type_of_result
 from .effects import Watch
 from .recorder import Recorder
 from .results import optional, wrapped_result, wrapped_scalar
@@ -179,7 +179,7 @@ class _Control:
         for leaf, given in zip(pytree.tree_leaves(found), first.results, strict=True):
             if type(leaf) is TracedList and may_be_none(given):
                 leaf.with_none = given.with_none
-        return found
+        return first.with_members(self.recorder, found)
 
     def repeat(self, cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried: tuple[Any, ...]) -> Any:
         """Records condition and body, and runs the loop from the example's values."""
@@ -229,6 +229,7 @@ class _Control:
             with _pop_mode_temporarily(), recording(branch), Watch(branch), branch:
                 result = function(*pytree.tree_unflatten([handed for _, handed in pairs], spec))
                 results, found = pytree.tree_flatten(result)
+                results, members = (results, []) if carried else names_of_members(results)
                 output = branch.outputs(results)
         except TracepackError:
             raise
@@ -247,7 +248,7 @@ class _Control:
         with torch._C.DisableTorchFunction():
             kinds = [kind_of_result(leaf if may_be_none(leaf) else concrete(leaf)) for leaf in results]
         inputs = [value for value, _ in pairs if value is not None]
-        return BranchRecording(inputs, branch.nodes, output, kinds, found, branch.lifted, results)
+        return BranchRecording(inputs, branch.nodes, output, kinds, found, branch.lifted, results, members)
 
     def refuse_changes(self, objects: Objects) -> None:
         """Refuses a branch that changes a Python object: a trace runs both branches, Python runs one."""

@@ -25,12 +25,12 @@ from ...proxies.dicts import TracedDict
 from ...proxies.lists import TracedList
 from ...proxies.sets import TracedSet, items_of
 from ...proxies.strings import method_of
+from ...proxies.values.members import TracedMember
 from ...recording.recorder import Recorder
 from ...rules.number_or_tensor import number_of
 from ..expressions import EXPRESSIONS, RegularExpressions
 from ..library import special
 from ..library.asked_table import AskedTable
-from ..library.enums import TracedMember
 from ..library.replacements import MODULES, OF_NUMPY, naming_device
 from ..library.values.dates import CLASSES, OF_CLASSES
 from ..redirect import stand_in_of
@@ -174,7 +174,7 @@ class _Entries:
         def call(key: Any, *rest: Any) -> Any:
             recorder = active()
             if recorder is not None and type(key) is TracedMember and name == "get":
-                return AskedTable(recorder, key.table(self.plain)).get(key.value, *rest)
+                return AskedTable(recorder, key.table(self.plain)).get(key.key, *rest)
             if recorder is None or not is_traced(key):
                 return getattr(self.plain, name)(key, *rest)
             return getattr(AskedTable(recorder, self.plain), name)(key, *rest)
