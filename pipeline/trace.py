@@ -44,7 +44,7 @@ from .proxies.dicts import RUN_KEYS
 from .proxies.lists import CHANGED
 from .proxies.sets import UNORDERED
 from .proxies.values.known_values import returned
-from .proxies.values.members import IDENTITY
+from .proxies.values.members import MEMBER
 from .recheck.diff import Difference, difference
 from .recheck.key_order import with_marks
 from .recheck.mismatch import CHANGES_GIVEN, NO_INPUT, Mismatch
@@ -244,7 +244,7 @@ class _Tracing:
 
     def begun(self) -> list[Pipeline]:
         """The first recording by itself, as a pipeline, where there was one that can run."""
-        if self.began is None or self.fixed == MAY_BE_NONE or IDENTITY in self.began.recorder.asked:
+        if self.began is None or self.fixed in (MAY_BE_NONE, MEMBER):
             return []
         try:
             parameters, facts = pipeline_facts(self.examples.items, self.names, self.began.graph)
@@ -314,12 +314,11 @@ class _Tracing:
     def again(self, leaves: Sequence[Any], first: Recording) -> Difference | None:
         """How the recording of one more call differs from the first recording."""
         try:
-            other = _record(self.process, replace(self.examples, leaves=leaves), settled=True)
+            return difference(first.whole, _record(self.process, replace(self.examples, leaves=leaves), True).whole)
         except Exception:
             return None
         finally:
             self.objects.restore()
-        return difference(first.whole, other.whole)
 
 
 def _record(process: Callable[..., Any], examples: Examples, settled: bool = False) -> Recording:

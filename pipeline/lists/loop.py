@@ -9,7 +9,7 @@ branches, the iterator gives the stand-in once for each way through it; the ways
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import Any
 
@@ -27,6 +27,7 @@ from ..proxies.byte_strings import TracedBytes
 from ..proxies.lists import NESTED, WITH_NONE, TracedList
 from ..proxies.make import TracedOptional, traced
 from ..proxies.trees import same_container, value_type
+from ..proxies.values.members import MemberForm, members_of
 from ..recording.recorder import Recorder
 from ..rules.gradients import end_grad_mode, follow_grad_mode
 from .walking.iterators import ListIterator
@@ -217,6 +218,9 @@ class Loop:
         keeps = all(way.result is way.shown for way in kept) and self.source.objects
         for way in kept if keeps else ():
             way.result = way.item
+        if kind := members_of([way.result for way in kept]):
+            keeps = MemberForm(recorder, kind)
+            self._change(kept, keeps.plain)
         self._list_results(kept)
         inner = {id(self.value): self.value}
         inner |= {id(leaf): leaf for way in self.ways for leaf in way.values()}
@@ -250,10 +254,14 @@ class Loop:
         """Makes one value of each list that a way gives, where they have different lengths."""
         if len({len(way.result) if type(way.result) is list else -1 for way in kept}) < 2:
             return
+        self._change(kept, lambda result: self.recorder.scalar("list", result))
+
+    def _change(self, kept: list[Way], function: Callable[[Any], Any]) -> None:
+        """Makes other results of those of some ways, by nodes at the ends of these."""
         nodes = self.recorder.nodes
         for way in kept:
             mark = len(nodes)
-            way.result = self.recorder.scalar("list", way.result)
+            way.result = function(way.result)
             way.nodes += nodes[mark:]
             del nodes[mark:]
 

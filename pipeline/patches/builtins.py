@@ -33,6 +33,7 @@ from ..proxies.scalars import TracedNumber
 from ..proxies.sets import TracedSet
 from ..proxies.strings import TracedStr
 from ..proxies.values.library_value import LibraryValue
+from ..proxies.values.members import TracedMember
 from ..recording.branch import Branch
 from ..rules.number_or_tensor import number_behind, number_of
 from .identity_tests import with_identity
@@ -52,7 +53,7 @@ def _conversion(kind: type) -> Callable[..., Any]:
 
     def convert(*args: Any, **kwargs: Any) -> Any:
         recorder = _active()
-        if recorder is not None and len(args) == 1 and issubclass(type(args[0]), LibraryValue):
+        if recorder is not None and len(args) == 1 and issubclass(type(args[0]), LibraryValue | TracedMember):
             return args[0].converted(kind)
         if recorder is not None and len(args) == 1 and not kwargs and _is_number(args[0]):
             chosen = number_behind(recorder, args[0])

@@ -133,12 +133,10 @@ class Refuser(Protocol):
     Attributes:
         printing: whether `print` turns values into text, which cannot come back into the graph.
         plainly_used: why something was fixed that a recording of other code may leave free.
-        asked: the settings for which the function asks, and other things that a recording of it cannot hold.
     """
 
     printing: bool
     plainly_used: str
-    asked: set[str]
 
     def refuse(self, what: str, fix: str) -> NoReturn:
         """Refuses with the user's line."""

@@ -214,6 +214,9 @@ def plain_output(leaf: Any) -> Any:
         return leaf
     if isinstance(leaf, set | frozenset):
         raise RecordError("the function returns a set, which an archive cannot hold", fix="Return sorted(items).")
+    if isinstance(leaf, enum.Enum):
+        what = f"the function returns a member of {leaf.__class__.__name__}, which an archive cannot hold"
+        raise RecordError(what, fix="Return member.value, or member.name.")
     raise RecordError(
         f"the function returns {_class(leaf)}, which an archive cannot hold",
         fix="Return what it holds, such as [(layer.keys, layer.values) for layer in cache.layers], and make one of "

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import Enum
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -22,7 +21,7 @@ from ..proxies.base import is_traced
 from ..proxies.lists import TracedList
 from ..proxies.make import TracedOptional, sample_of
 from ..proxies.trees import concrete, tensor_type
-from ..proxies.values.members import with_members
+from ..proxies.values.members import TracedMember, member_kind
 from ..recheck.prune import prune
 from .recorder import Recorder
 
@@ -139,8 +138,8 @@ class BranchRecording:
     Attributes:
         kinds: what each result is, as text.
         spec: torch's description of the containers of the results.
-        results: what the function returned, without its containers; values for members of Enums.
-        members: the classes of those members, by their places.
+        results: what the function returned, without its containers; of members of an Enum their names.
+        members: the class of each result that is a member of an Enum; None for any other.
     """
 
     inputs: list[Value]
@@ -150,20 +149,14 @@ class BranchRecording:
     spec: Any
     lifted: dict[int, tuple[Any, Value]]
     results: Sequence[Any] = ()
-    members: Mapping[int, type[Enum]] = field(default_factory=dict)
-
-    def with_members(self, recorder: Recorder, found: Any) -> Any:
-        """What a choice gives, with members of Enums for the values that stand for them in the graph."""
-        if not self.members:
-            return found
-        return pytree.tree_unflatten(with_members(recorder, pytree.tree_leaves(found), self.members), self.spec)
+    members: Sequence[Any] = ()
 
     def samples_beside(self, other: BranchRecording) -> list[Any] | None:
         """For each result that may be None, since one of two branches gives that, what it is otherwise, by an example.
 
         None where the two give different kinds.
         """
-        if len(self.kinds) != len(other.kinds):
+        if len(self.kinds) != len(other.kinds) or self.members != other.members:
             return None
         found = [sample_of(pair) for pair in zip(self.results, other.results, strict=True)]
         kinds = zip(self.kinds, other.kinds, found, strict=True)
@@ -187,12 +180,27 @@ class BranchRecording:
                 raise
             return concrete(tuple(self.results))
 
+    def with_members(self, recorder: Recorder, found: Any) -> Any:
+        """What a branch gives, with members of an Enum for their names."""
+        if not any(self.members):
+            return found
+        pairs = zip(pytree.tree_leaves(found), self.members, strict=True)
+        return pytree.tree_unflatten(
+            [TracedMember(recorder, kind, leaf) if kind else leaf for leaf, kind in pairs], self.spec
+        )
+
     def types(self) -> list[Type]:
         """The type of each result; that of a constant is none in particular."""
         return [leaf.type if isinstance(leaf, Value) else ANY for leaf in self.output]
 
     def __str__(self) -> str:
         return f"{', '.join(self.kinds) or 'nothing'} in {type_of(self.spec)}"
+
+
+def names_of_members(results: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """Results with names for members of an Enum, and for each the class of the member; None for any other."""
+    members = [member_kind(leaf) for leaf in results]
+    return [leaf if kind is None else leaf.name for leaf, kind in zip(results, members, strict=True)], members
 
 
 def of_lists(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -30,12 +30,11 @@ from ..proxies.branches import of_both
 from ..proxies.lists import TracedList
 from ..proxies.make import TracedOptional, traced
 from ..proxies.trees import concrete, tensor_type
-from ..proxies.values.members import with_values
 from ..recheck.diff import difference
 from ..recheck.reach.objects import Objects
 from ..recheck.vary import clones
 from ..rules.gradients import follow_grad_mode
-from .branch import Branch, BranchRecording, kind_of_result, may_be_none, of_lists, type_of_result
+from .branch import Branch, BranchRecording, kind_of_result, may_be_none, names_of_members, of_lists, type_of_result
 from .effects import Watch
 from .recorder import Recorder
 from .results import optional, wrapped_result, wrapped_scalar
@@ -164,10 +163,11 @@ class _Control:
             functions = (of_lists(true_fn), of_lists(false_fn))
             first, second = (self.record(function, leaves, spec, carried=False) for function in functions)
         samples = first.samples_beside(second)
-        if first.spec != second.spec or first.members != second.members or samples is None:
+        if first.spec != second.spec or samples is None:
             mixed = any({one, other} == {"int", "float"} for one, other in zip(first.kinds, second.kinds, strict=False))
-            fix, what = "Give one type on both sides: 1.0 for 1." if mixed else "", "structures or dtypes"
-            raise self.error(f"the branches return different {what}", got=str(second), expected=str(first), fix=fix)
+            fix = "Give one type on both sides: 1.0 for 1." if mixed else ""
+            what = "the branches return different structures or dtypes"
+            raise self.error(what, got=str(second), expected=str(first), fix=fix)
         outer = {key: thing for branch in (first, second) for key, (thing, _) in branch.lifted.items()}
         graphs = [branch.graph(outer) for branch in (first, second)]
         operands = (*filter(_is_decided_by_data, leaves), *outer.values())
@@ -229,8 +229,8 @@ class _Control:
         try:
             with _pop_mode_temporarily(), recording(branch), Watch(branch), branch:
                 result = function(*pytree.tree_unflatten([handed for _, handed in pairs], spec))
-                given, found = pytree.tree_flatten(result)
-                results, members = (given, {}) if carried else with_values(given)
+                results, found = pytree.tree_flatten(result)
+                results, members = (results, []) if carried else names_of_members(results)
                 output = branch.outputs(results)
         except TracepackError:
             raise

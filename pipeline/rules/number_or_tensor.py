@@ -19,6 +19,7 @@ from ...ops.graph.traverse import uses
 from ...ops.graph.types import TensorType
 from ...ops.runtime.user_code import user_line
 from ..proxies.tracer import Tracer
+from ..proxies.values.members import TracedMember
 
 
 @dataclass
@@ -107,7 +108,9 @@ def number_behind(recorder: Tracer, thing: Any) -> Any:
 
 
 def number_of(recorder: Tracer, thing: Any) -> Any:
-    """A tensor of no dimensions as a traced number; any other thing as it is."""
+    """A tensor of no dimensions, or a member of an IntEnum, as a traced number; any other thing as it is."""
+    if type(thing) is TracedMember and thing.is_plain:
+        return thing.value
     if isinstance(thing, torch.Tensor) and thing in recorder.values:
         with torch._C.DisableTorchFunction():
             single = thing.dim() == 0

@@ -10,7 +10,8 @@ import numpy as np
 from ...lists.plain_tables import columns, plain_table
 from ...proxies.base import is_traced
 from ...proxies.make import sample_of
-from ...proxies.values.members import TracedMember
+from ...proxies.values.known_values import form_of_values
+from ...proxies.values.members import TracedMember, member_kind
 from ...recording.guards import HELD
 from ...recording.recorder import Recorder
 from .plain_objects import ObjectForm, form_of
@@ -31,7 +32,7 @@ class AskedTable:
         if type(plain) in (list, tuple) and any(map(is_traced, plain)):
             return recorder.scalar("getitem", list(plain), key)
         if (kind := _members(plain)) is not None:
-            return TracedMember(recorder, kind, AskedTable(recorder, _values(plain))[key])
+            return TracedMember(recorder, kind, AskedTable(recorder, _names(plain))[key])
         if (form := self._form()) is not None:
             return form(AskedTable(recorder, self._tuples(form))[key])
         if (parts := columns(plain)) is not None:
@@ -42,7 +43,10 @@ class AskedTable:
         """The form of entries that are objects; None for any others."""
         if type(self.plain) not in (dict, list, tuple):
             return None
-        form = form_of([*(self.plain.values() if type(self.plain) is dict else self.plain), *more])
+        entries = [*(self.plain.values() if type(self.plain) is dict else self.plain), *more]
+        if (values := form_of_values(self.recorder, entries)) is not None:
+            return values
+        form = form_of(entries)
         return form if isinstance(form, ObjectForm) else None
 
     def _tuples(self, form: Any) -> Any:
@@ -60,6 +64,10 @@ class AskedTable:
         """As for dict."""
         if default is None and not self._has_plain_entries():
             return self[key] if self._has(key) else None
+        if (kind := _members(self.plain)) is not None and member_kind(default) is kind:
+            return TracedMember(
+                self.recorder, kind, AskedTable(self.recorder, _names(self.plain)).get(key, default.name)
+            )
         if (form := self._form(default)) is not None:
             return form(AskedTable(self.recorder, self._tuples(form)).get(key, tuple(form.plain(default))))
         parts = columns(self.plain)
@@ -97,8 +105,8 @@ def _members(plain: Any) -> type[enum.Enum] | None:
     return kind if kind is not None and issubclass(kind, enum.Enum) else None
 
 
-def _values(plain: Any) -> Any:
-    """The same table with the values of its members."""
+def _names(plain: Any) -> Any:
+    """The same table with the names of its members."""
     if type(plain) is dict:
-        return {key: entry.value for key, entry in plain.items()}
-    return [entry.value for entry in plain]
+        return {key: entry.name for key, entry in plain.items()}
+    return [entry.name for entry in plain]

@@ -21,7 +21,7 @@ def _called(plain: Callable[..., Any]) -> Callable[..., Any]:
             return plain(cls, value, *args, **kwargs)
         if not isinstance(value.value, Value):
             return plain(cls, value)
-        return TracedMember(recorder, cls, value)
+        return TracedMember.of_value(recorder, cls, value)
 
     return call
 

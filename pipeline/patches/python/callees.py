@@ -32,6 +32,7 @@ from ...proxies.dicts import TracedDict
 from ...proxies.lists import TracedList
 from ...proxies.sets import TracedSet
 from ...proxies.strings import TracedStr
+from ...proxies.values.members import TracedMember
 from ...recording.recorder import Recorder
 from ...rules.number_or_tensor import number_of
 from ..expressions import EXPRESSIONS, RegularExpressions
@@ -56,6 +57,8 @@ from .unpacking import part_of_pair
 def _text(*args: Any, **kwargs: Any) -> Any:
     """Stands for `str`."""
     one = active() is not None and len(args) == 1 and not kwargs
+    if one and type(args[0]) is TracedMember:
+        return args[0].in_text("", "s")
     if one and (holds_traced(args[0]) or is_free_shape(args[0])) and type(args[0]) is not TracedArray:
         return args[0] if type(args[0]) is TracedStr else formatted(args[0], "", "s")
     return str(*args, **kwargs)
@@ -63,7 +66,7 @@ def _text(*args: Any, **kwargs: Any) -> Any:
 
 def _shown(thing: Any, /) -> Any:
     """Stands for `repr`."""
-    traced = active() is not None and (holds_traced(thing) or is_free_shape(thing))
+    traced = active() is not None and (holds_traced(thing) or is_free_shape(thing) or type(thing) is TracedMember)
     return formatted(thing, "", "r") if traced else repr(thing)
 
 

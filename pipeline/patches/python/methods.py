@@ -174,7 +174,7 @@ class _Entries:
         def call(key: Any, *rest: Any) -> Any:
             recorder = active()
             if recorder is not None and type(key) is TracedMember and name == "get":
-                return AskedTable(recorder, key.table(self.plain)).get(key.value, *rest)
+                return AskedTable(recorder, key.table(self.plain)).get(key.key, *rest)
             if recorder is None or not is_traced(key):
                 return getattr(self.plain, name)(key, *rest)
             return getattr(AskedTable(recorder, self.plain), name)(key, *rest)

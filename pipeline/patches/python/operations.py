@@ -91,7 +91,7 @@ def _subscript(operands: Any) -> Any:
     container, key = operands
     recorder = active()
     if type(key) is TracedMember and type(container) is dict:
-        container, key = key.table(container), key.value
+        container, key = key.table(container), key.key
     if recorder is None or type(container) not in _TABLES:
         return key, container
     if type(container) in (list, tuple, str):
@@ -110,9 +110,9 @@ def formatted(value: Any, spec: Any = "", conversion: str = "") -> Any:
     """A value as text, recorded where it is traced."""
     recorder = active()
     if recorder is not None:
-        value = number_of(recorder, value) if not conversion else value
-        if issubclass(type(value), LibraryValue):
+        if issubclass(type(value), LibraryValue | TracedMember):
             return value.in_text(spec, conversion)
+        value = number_of(recorder, value) if not conversion else value
         if is_free_shape(value):
             parts = ("torch.Size(", recorder.scalar("format", list(value), "", "r"), ")")
             value, conversion = recorder.scalar("join_texts", *parts), ""
@@ -148,7 +148,7 @@ def _contains(operands: Any) -> Any:
         if type(container) is TracedBytes:
             return container.holds(item)
         if type(item) is TracedMember and type(container) in (list, tuple, set, frozenset, dict):
-            item, container = item.value, list(item.table(dict.fromkeys(container)))
+            item, container = item.key, list(item.table(dict.fromkeys(container)))
         if type(container) in (list, tuple, set, frozenset, dict, str) and (is_traced(item) or holds_traced(container)):
             if isinstance(container, set | frozenset):
                 container = sorted(container, key=repr)

@@ -19,12 +19,17 @@ def constant_date(tracer: Tracer, date: Any) -> Any:
     """A date from outside of the recording as a value of it."""
     if isinstance(date, datetime.timedelta):
         return tracer.scalar("date", "make", "timedelta", date.days, date.seconds, date.microseconds)
+    require_plain_date(tracer, date)
+    kind = next(kind for kind in _KINDS if isinstance(date, kind))
+    return tracer.scalar("date", "fromisoformat", kind.__name__, date.isoformat())
+
+
+def require_plain_date(tracer: Tracer, date: Any) -> None:
+    """Refuses a date of which a text does not say all."""
     if not isinstance(getattr(date, "tzinfo", None), datetime.timezone | None):
         tracer.refuse("a date with a zone of a table of zones cannot be recorded", "Use date.astimezone(timezone.utc).")
     if getattr(date, "fold", 0):
         tracer.refuse("a date with a fold cannot be recorded", "Use date.replace(fold=0).")
-    kind = next(kind for kind in _KINDS if isinstance(date, kind))
-    return tracer.scalar("date", "fromisoformat", kind.__name__, date.isoformat())
 
 
 _KINDS = (datetime.datetime, datetime.date, datetime.time)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from ....ops.graph.traverse import leaves
 from ..base import is_traced
 from ..tracer import Tracer
-from .dates import DATES, constant_date
+from .dates import DATES, constant_date, require_plain_date
 from .decimals import constant_decimal
 
 VALUE_CLASSES = (*DATES, Decimal)
@@ -24,6 +25,41 @@ def constant_of(tracer: Tracer, thing: Any) -> Any:
     if isinstance(thing, DATES):
         return constant_date(tracer, thing)
     return constant_decimal(tracer, thing) if isinstance(thing, Decimal) else None
+
+
+@dataclass(frozen=True)
+class ValueForm:
+    """How dates or decimal numbers of one class stand in a table: as tuples of texts and numbers that make them.
+
+    Attributes:
+        tracer: of the recording.
+        kind: their class.
+    """
+
+    tracer: Tracer
+    kind: type
+
+    def plain(self, thing: Any) -> tuple[Any, ...]:
+        """The tuple of one."""
+        if self.kind is datetime.timedelta:
+            return thing.days, thing.seconds, thing.microseconds
+        if self.kind is not Decimal:
+            require_plain_date(self.tracer, thing)
+        return (str(thing) if self.kind is Decimal else thing.isoformat(),)
+
+    def __call__(self, parts: Any) -> Any:
+        """The value of a tuple."""
+        if self.kind is Decimal:
+            return self.tracer.scalar("decimal", "make", *parts)
+        name = "make" if self.kind is datetime.timedelta else "fromisoformat"
+        return self.tracer.scalar("date", name, self.kind.__name__, *parts)
+
+
+def form_of_values(tracer: Tracer, things: Sequence[Any]) -> ValueForm | None:
+    """The form of constants that are dates or decimal numbers of one class; None for any others."""
+    kinds = set(map(type, things))
+    kind = kinds.pop() if len(kinds) == 1 else None
+    return ValueForm(tracer, kind) if kind in VALUE_CLASSES else None
 
 
 def known_value(tracer: Tracer, thing: Any) -> Any:
