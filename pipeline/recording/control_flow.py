@@ -143,6 +143,7 @@ def _tuple(result: Any) -> tuple[Any, ...]:
     return tuple(result) if isinstance(result, tuple | list) else (result,)
 
 
+_UNLIKE = "the branches return different structures or dtypes"
 _ALL_RUN = "Both are recorded: trace with an example on which both run."
 
 
@@ -164,10 +165,9 @@ class _Control:
             first, second = (self.record(function, leaves, spec, carried=False) for function in functions)
         samples = first.samples_beside(second)
         if first.spec != second.spec or samples is None:
-            mixed = any({one, other} == {"int", "float"} for one, other in zip(first.kinds, second.kinds, strict=False))
-            fix = "Give one type on both sides: 1.0 for 1." if mixed else ""
-            what = "the branches return different structures or dtypes"
-            raise self.error(what, got=str(second), expected=str(first), fix=fix)
+            kinds = zip(first.kinds, second.kinds, strict=False)
+            fix = "Give one type on both sides: 1.0 for 1." if {"int", "float"} in map(set, kinds) else ""
+            raise self.error(_UNLIKE, got=str(second), expected=str(first), fix=fix)
         outer = {key: thing for branch in (first, second) for key, (thing, _) in branch.lifted.items()}
         graphs = [branch.graph(outer) for branch in (first, second)]
         operands = (*filter(_is_decided_by_data, leaves), *outer.values())
@@ -228,8 +228,8 @@ class _Control:
             pairs = [self.operand(branch, *both, carried) for both in zip(leaves, copies, strict=True)]
         try:
             with _pop_mode_temporarily(), recording(branch), Watch(branch), branch:
-                result = function(*pytree.tree_unflatten([handed for _, handed in pairs], spec))
-                results, found = pytree.tree_flatten(result)
+                handed = pytree.tree_unflatten([each for _, each in pairs], spec)
+                results, found = pytree.tree_flatten(function(*handed))
                 results, members = (results, []) if carried else names_of_members(results)
                 output = branch.outputs(results)
         except TracepackError:
@@ -282,13 +282,9 @@ class _Control:
         return value, handed
 
     def add(
-        self,
-        args: tuple[Any, ...],
-        result: Any,
-        spec: Any,
-        types: Sequence[Type] | None = None,
+        self, args: tuple[Any, ...], result: Any, spec: Any, types: Sequence[Type] | None = None,
         samples: Sequence[Any] = (),
-    ) -> Any:
+    ) -> Any:  # fmt: skip
         """Adds the node; returns the result as the function gets it.
 
         Args:
