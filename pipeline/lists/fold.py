@@ -299,7 +299,7 @@ class Fold(Loop):
             test, body = (Plan(graph, home=home_of(constants)) for graph in graphs)
             state: Any = (0, *map(own_copy, concrete(start)))
             while test.run([*state, *constants])[0]:
-                state = body.run([*state, *constants])
+                state = body.run([*self.begun(state), *constants])
         found, outputs = list(self.start), [Value(SCALARS[int])]
         for place, result in zip(changed, state[1:], strict=True):
             value, found[place] = self._after(place, result, varies)

@@ -26,6 +26,8 @@ from ..recheck.prune import prune
 from .recorder import Recorder
 
 _RETURNS = "the function returns"
+MOST_NODES = 5000
+"""Of one branch."""
 _ASKED = "Give what is asked of it: lambda: rule.name for lambda: rule."
 
 
@@ -52,6 +54,15 @@ class Branch(Recorder):
             if isinstance(leaf, torch.Tensor):
                 self.lift(leaf)
         return super().__torch_function__(func, types, args, kwargs)
+
+    def scalar(self, name: str, *args: Any) -> Any:
+        """Records arithmetic; refuses a loop without an end, as in a side that the example does not take."""
+        if len(self.nodes) > MOST_NODES:
+            self.refuse(
+                "a branch has too many steps on the example: a loop in it may never end",
+                "Take the example that goes this way, or bound the rounds of the loop.",
+            )
+        return super().scalar(name, *args)
 
     def _drawn(self, node: Node, effects: Any, name: str) -> Node:
         """Refuses random numbers."""

@@ -13,6 +13,9 @@ from ..carried import Carried
 from ..fold import Fold
 from ..ways import closed_graph
 
+MOST_ROUNDS = 5000
+"""Of the example."""
+
 
 class ConditionRounds:
     """What a ``while`` loop goes through, round by round, until it is left.
@@ -53,6 +56,12 @@ class ConditionFold(Fold):
     def decide(self, found: Any) -> bool:
         """The side that the round takes at a branch; the loop goes on in each, since the graph asks that before."""
         return False if found.value is self.carried[self.left] else super().decide(found)
+
+    def begun(self, state: Any) -> Any:
+        """What a round begins with on the example, on which a loop in a side may never end."""
+        if state[0] > MOST_ROUNDS:
+            self._refuse("has too many rounds on the example, and may never end", "Bound its rounds.")
+        return state
 
     def _first_apart(self) -> NoReturn:
         self._refuse(f"begins with {self.unlike}", "Begin with a value of the kind that its rounds make.")

@@ -92,3 +92,38 @@ def test_a_test_for_none_goes_both_ways(process) -> None:
         warnings.simplefilter("ignore")
         mod = loaded(process, [5, 6])
     assert [mod(given) for given in ARGUMENTS] == [process(given) for given in ARGUMENTS]
+
+
+def taken(xs, n):
+    left, count = iter([1, 2, 3]), 0
+    while n > 0 and next(left, None):
+        n -= 1
+        count += 1
+    return count, n
+
+
+def test_a_loop_that_asks_an_iterator_over_constants_is_no_loop_of_any_length() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        mod = loaded(taken, [1, 2, 3], 2)
+    assert mod([1, 2, 3], 2) == (2, 0)
+    with pytest.raises(tracepack.GuardError):
+        mod([1, 2, 3], 4)
+
+
+def steps(n):
+    count = 0
+    if n < 1:
+        return -1
+    while n != 1:
+        n = n // 2 if n % 2 == 0 else 3 * n + 1
+        count += 1
+    return count
+
+
+def test_a_loop_that_never_ends_on_the_example_ends_no_trace() -> None:
+    """Its side is not the one that Python takes."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        mod = loaded(steps, -2)
+    assert mod(-2) == -1

@@ -40,7 +40,14 @@ def next_of(iterator: Any, /, *default: Any) -> Any:
                 "next asks what reversed, zip, map or enumerate gave", "Write it = iter(…) of that, and next(it)."
             )
         return ListIterator(recorder, iterator).asked(with_default, *default)
-    return first(recorder, iterator, *default) if alone and goes_through_list(iterator) else next(iterator, *default)
+    if alone and goes_through_list(iterator):
+        return first(recorder, iterator, *default)
+    if recorder.rounds.open and not alone:
+        recorder.refuse(
+            "a loop of any length asks an iterator over constants, which goes on in every round",
+            "Go through the constants by a number: items[i].",
+        )
+    return next(iterator, *default)
 
 
 def iterator_over(*args: Any) -> Any:
