@@ -7,11 +7,13 @@ from collections import Counter
 from typing import Any
 
 from ...lists.loop import collected
+from ...proxies.base import is_traced
 from ...proxies.dicts import TracedDict
 from ...proxies.lists import TracedList
 from ...proxies.sets import TracedCounter, TracedSet
 from ...proxies.strings import TracedStr
 from ...recording.recorder import Recorder
+from ..python.choices.sides import KINDS, kind_of
 from ..python.operations import active
 
 
@@ -20,7 +22,10 @@ def _listed(recorder: Recorder, items: Any) -> Any:
     if type(items) is TracedStr:
         return recorder.scalar("list", items)
     found = items.keys() if type(items) is TracedDict else collected(recorder, items)
-    return found if type(found) is TracedList else items if found is items else found
+    kinds = set(map(kind_of, found)) if type(found) in (list, tuple) and any(map(is_traced, found)) else set()
+    if len(kinds) == 1 and kinds <= set(KINDS):
+        return recorder.scalar("list", list(found))  # what data decides is no key of a dict
+    return found
 
 
 def to_set(*args: Any) -> Any:
