@@ -21,6 +21,7 @@ SCHEMA, GUARDS = "serialization.container.schema", "ops.graph.guards"
 JSON, TEXTS = "ops.runtime.safety.tokenizer_json", "ops.runtime.primitives.text.texts"
 CHECKED, VJP = "ops.comprehension.language.typecheck", "ops.comprehension.program.vjp"
 SCHEDULES, BOUNDED = "ops.comprehension.loops.description", "ops.runtime.primitives.bounded"
+DECIMALS, DATES = (f"ops.runtime.primitives.values.{name}" for name in ("decimals", "dates"))
 PATTERNS, TABLES = "ops.runtime.safety.patterns", "ops.runtime.primitives.tables"
 
 # The beginning of a row, then what its second column says of which constants, in order.
@@ -90,6 +91,8 @@ ROWS: dict[str, tuple[str, ...]] = {
         "{}, and {}", "ops.tokenizer.batch.MOST_TOKENS", "ops.tokenizer.cut_pieces.MOST_PIECES"),
     "characters that a tokenizer's call decodes": ("{}", "ops.tokenizer.kernel.MOST_CHARACTERS"),
     "digits of `round`": ("{}", f"{BOUNDED}._MOST_ROUNDED"),
+    "places of a decimal number": ("{}", f"{BOUNDED}.MOST_PLACES"),
+    "letters of a text that becomes": ("{}, and {}", f"{DECIMALS}._MOST_CHARACTERS", f"{DATES}._MOST_CHARACTERS"),
     "degree of a polynomial": ("{}", "ops.runtime.primitives.preconditions._LARGEST_DEGREE"),
     "matrices without elements": ("{}", "ops.runtime.primitives.preconditions._MOST_EMPTY"),
 }  # fmt: skip
