@@ -11,14 +11,15 @@ from .signature.arguments import Given
 _EMPTY = "Trace with two items at least"
 _ITEM = "an item"
 _NUMBERS = (int, float)
+_LARGEST = 1 << 63  # a signature holds no larger int
 
 
 def leveled(items: list[Any]) -> list[Any]:
     """The items with a float for each int where another item has a float, in records and lists of items, too."""
     kinds = {type(item) for item in items}
     if kinds == {int, float}:
-        floats = [float(item) for item in items]
-        return floats if floats == items or any(item != item for item in items) else items
+        held = all(type(item) is float or (abs(item) < _LARGEST and int(float(item)) == item) for item in items)
+        return [float(item) for item in items] if held else items
     if kinds == {list}:
         flat = iter(leveled([part for item in items for part in item]))
         return [[next(flat) for _ in item] for item in items]

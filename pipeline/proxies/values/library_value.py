@@ -36,11 +36,11 @@ class LibraryValue(Traced):
 
     def in_text(self, spec: Any, conversion: str) -> Any:
         """As an f-string has it."""
-        raise NotImplementedError
+        raise NotImplementedError  # each class of values has its own
 
     def operand(self, other: Any) -> Any:
         """The other operand as the graph may hold it; NotImplemented where Python takes none such."""
-        raise NotImplementedError
+        raise NotImplementedError  # as above
 
     def _pin(self, reason: str) -> Any:
         kind = type(self.concrete).__name__

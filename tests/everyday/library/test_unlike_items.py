@@ -18,6 +18,7 @@ FIXED = {
     ),
     "None in all records": ([{"x": 1, "y": None}], "fixed to 1, because 'y' is None in all. Trace with"),
     "numbers of two types": ([1.5, 2**53 + 1], "because an item is a float in one and an int that no float is"),
+    "a large number beside a NaN": ([math.nan, 2**53 + 1], "in one and an int that no float is"),
     "a key that is missing": ([{"x": 1}, {"x": 1, "y": 2}], "because the key 'y' is missing in one"),
     "an empty list in a record": ([{"x": ["a"]}, {"x": []}], "because 'x' is an empty list in one"),
     "an empty list in a list": ([[1], []], "because an item is an empty list in one"),
@@ -90,3 +91,9 @@ def test_what_is_missing_may_be_a_nan() -> None:
         return [record["x"] if not math.isnan(record["x"]) else 42.0 for record in records]
 
     check(Case(filled, [[{"x": 1.5}, {"x": math.nan}]], [[[{"x": math.nan}]], [[{"x": 2.5}] * 3], [[]]]))
+
+
+def test_a_number_beyond_all_floats_fixes_the_length_as_others_do() -> None:
+    with pytest.warns(UserWarning, match="because an item is a float in one and an int that no float is"):
+        mod = tracepack.trace(first, [1.5, 10**400])
+    assert mod([2.5, 3]) == "2"
