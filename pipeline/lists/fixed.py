@@ -13,7 +13,7 @@ from ...ops.graph.traverse import leaves, uses, walk
 from ...ops.graph.types import SCALARS, STR, ScalarType, TensorType
 from ...ops.runtime.safety.patterns import is_linear, kind_of, pattern_among
 from ...ops.runtime.user_code import user_stacklevel
-from ..proxies.branches import BRANCH
+from ..proxies.branches import BRANCH, HANDED
 from ..recording.guards import HELD, MATCH, ONE_BY_ONE
 from ..rules.advice.instead import ANY_LENGTH, BOTH_WAYS, both_ways, instead, of_any_length, with_match
 from ..rules.advice.loop_forms import loop_form, of_rounds
@@ -178,6 +178,8 @@ def _fixed(node: Node, guard: Guard, what: str) -> Iterator[str]:
     why, found = guard.reason.removeprefix(_ONLY), guard.expected
     if why in _LENGTHS:
         yield (f"{node.line}: the length is fixed to {found}. {of_any_length(node.line)}")
+    elif guard.reason == HANDED:
+        yield f"{node.line}: the length is fixed to {found}, because {why}"
     elif why == HELD:
         with_default = "table.get(key, default), with a default of the kind that the entries have, takes any key"
         yield f"{node.line}: whether the table has the key is fixed to {found}. {with_default}"

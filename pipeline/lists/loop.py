@@ -27,7 +27,7 @@ from ..proxies.byte_strings import TracedBytes
 from ..proxies.lists import NESTED, WITH_NONE, TracedList
 from ..proxies.make import TracedOptional, traced
 from ..proxies.trees import same_container, value_type
-from ..proxies.values.members import MemberForm, members_of
+from ..proxies.values.made_objects import form_of_results
 from ..recording.recorder import Recorder
 from ..rules.gradients import end_grad_mode, follow_grad_mode
 from .walking.iterators import ListIterator
@@ -110,17 +110,21 @@ class Loop:
         return self.source.concrete or [*self.source.samples]
 
     def _example(self, given: tuple[bool, ...]) -> Any:
-        """The item of the example for a way: one that takes it, where there is one."""
-        items = self._shown()
+        """The item of the example for a way: one that takes it, else one that goes with it as far as any does."""
+        items, counts = self._shown(), list[int]()
         if not given:
             return items[0]
         known = next(way for way in reversed(self.ways) if tuple(way.taken[: len(given) - 1]) == given[:-1])
         steps = [step for step in known.steps if not step.is_test][: len(given)]
-        return next((item for item in items[:MOST_WAYS] if self._takes(item, known, steps, given)), items[0])
+        for item in items[:MOST_WAYS]:
+            counts.append(self._together(item, known, steps, given))
+            if counts[-1] == len(given):
+                break
+        return items[counts.index(max(counts))]
 
-    def _takes(self, item: Any, known: Way, steps: Sequence[Fork], given: Sequence[bool]) -> bool:
-        """Whether an item takes some sides of the branches of a way."""
-        for step, side in zip(steps, given, strict=True):
+    def _together(self, item: Any, known: Way, steps: Sequence[Fork], sides: Sequence[bool]) -> int:
+        """How many of some sides an item takes, from the first branch on, by the nodes of a way."""
+        for count, (step, side) in enumerate(zip(steps, sides, strict=True)):
             nodes = known.nodes[: step.count]
             outer = from_outside([leaf for node in nodes for leaf in uses(node)], [self.value, *known.values()])
             constants = [self._concrete(value) for value in outer]
@@ -129,10 +133,10 @@ class Loop:
                     given = [item, *constants]
                     found = Plan(self._graph(nodes, step.value, outer), home=home_of(given)).run(given)
             except Exception:  # the body fails on this item, or asks more than this way does
-                return False
+                found = not side
             if bool(found) is not side:
-                return False
-        return True
+                return count
+        return len(sides)
 
     def decide(self, found: Any) -> bool:
         """The side that the round takes at a branch: that of the example, and in a later round the other one."""
@@ -222,8 +226,7 @@ class Loop:
         keeps = all(way.result is way.shown for way in kept) and self.source.objects
         for way in kept if keeps else ():
             way.result = way.item
-        if kind := members_of([way.result for way in kept]):
-            keeps = MemberForm(recorder, kind)
+        if not keeps and (keeps := form_of_results(recorder, [way.result for way in kept])):
             self._change(kept, keeps.plain)
         self._list_results(kept)
         inner = {id(self.value): self.value}

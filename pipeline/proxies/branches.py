@@ -16,6 +16,9 @@ RAISING_BRANCH = "the function raises an error otherwise"
 MAY_BE_NONE = "a value that may be None as data decides is asked by code as it is, which does not see `is None`"
 """Of such a recording another one is made, of code that hands its tests over."""
 
+HANDED = "the recording holds for one value only, because a call takes its items as arguments"
+"""Why the length of a list is fixed that stands behind a star."""
+
 
 def of_both(outer: str, inner: str) -> str:
     """Why something was fixed, of a recording and one of a branch in it."""

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from functools import partial
-from types import FrameType
 from typing import Any
 
-from ...ops.graph.errors import RecordError
 from ...ops.graph.graph import Guard, Node, Value
-from ...ops.runtime.user_code import is_users, running_instruction, user_line
+from ...ops.runtime.user_code import running_instruction, user_line
 from ...ops.tracing_hook import current
 from .base import Traced, is_traced
+from .branches import HANDED
 from .tracer import Tracer
 
 _SORT = "Write items = sorted(items, key=…), which makes a new list."
@@ -26,76 +24,6 @@ GROWING = ("append", "extend", "insert", "sort", "reverse", "pop", "remove", "cl
 
 NESTED: Any = object()
 WITH_NONE = "a list whose items may be None is asked for more than its length"
-
-_ASKING = frozenset(("__bool__", "__torch_function__", "dispatch", "_branched", "decided"))
-"""The functions between a branch in the user's code and the question which side it takes."""
-
-
-class Rounds:
-    """The loops of a recording over lists of any length.
-
-    Attributes:
-        open: the loops whose results are not collected yet.
-        closing: the loop that has just given its last item; None once its results are collected.
-        left: the values of rounds that are over, by id: nothing may use them.
-        plain: the loops over constants that go on.
-        nested: the outermost loops of comprehensions with several, where Python runs them, that go on.
-    """
-
-    def __init__(self) -> None:
-        self.open: list[Any] = []
-        self.plain: list[Any] = []
-        self.nested: list[Any] = []
-        self.closing: Any = None
-        self.left: dict[int, Value] = {}
-
-    def refuse_open(self) -> None:
-        """Refuses a recording in which a loop was left early, or gave its results to what cannot be recorded.
-
-        Raises:
-            RecordError: there is such a loop.
-        """
-        for loop in self.open:
-            way = "gave its items to a function that is not recorded" if loop.closed else "was left early"
-            raise RecordError(
-                f"a loop over a list of any length {way}",
-                where=str(loop.line or ""),
-                fix="Write a list comprehension, or use tracepack.map(fn, items).",
-            )
-
-    def decided(self, found: Any) -> bool | None:
-        """The side that a loop takes where the user's code branches on a stand-in in it; None elsewhere."""
-        loop, frame = self.open[-1] if self.open else None, self.asking()
-        if loop is None or loop.closed or frame is None or not is_users(frame.f_code.co_filename):
-            return None
-        return bool(loop.decide(found))
-
-    def asking(self) -> FrameType | None:
-        """The frame of the code that branches; the innermost loop over constants around it takes note of that."""
-        frame: FrameType | None = sys._getframe(1)
-        while frame is not None and frame.f_code.co_name in _ASKING:
-            frame = frame.f_back
-        outer, inside = frame, None
-        while self.plain and outer is not None and inside is None:
-            inside = next((loop for loop in reversed(self.plain) if loop.frame is outer), None)
-            outer = outer.f_back
-        if inside is not None:
-            inside.branched()
-        return frame
-
-    def inside(self, value: Value | None) -> Value | None:
-        """The value, unless it belongs to a round that is over.
-
-        Raises:
-            RecordError: it does.
-        """
-        if value is not None and id(value) in self.left:
-            raise RecordError(
-                "a value of one round of a loop over a list of any length is used after the loop",
-                where=str(user_line() or ""),
-                fix="Collect the values in a list comprehension, or use tracepack.map(fn, items).",
-            )
-        return value
 
 
 class PlaceOfEntry:
@@ -169,6 +97,7 @@ class TracedList(Growing, Traced):
         shared: whether containers among its items have other names, too, so that no loop changes them.
         samples: an item that it might have, where the example shows none.
         view: whether it stands for a range, or the keys, values or items of a dict, which equal no list.
+        counted: whether a call has just taken its items, after which Python asks for the length as a hint.
     """
 
     sized_by: Any = None
@@ -179,6 +108,7 @@ class TracedList(Growing, Traced):
     shared: bool = False
     samples: Sequence[Any] = ()
     view: bool = False
+    counted: bool = False
 
     def __init__(self, tracer: Tracer, value: Value, concrete: list[Any], varies: bool) -> None:
         self._bind(tracer, value, concrete, varies)
@@ -215,21 +145,30 @@ class TracedList(Growing, Traced):
         return self.tracer.scalar("len", self) if self.sized_by is None else self.sized_by()
 
     def __len__(self) -> int:
-        count = self.length()
+        hint, self.counted = self.counted and running_instruction() == "CALL_FUNCTION_EX", False
+        count = len(self.concrete) if hint else self.length()
         return int(self.tracer.pin(count, "the length of the list was read") if is_traced(count) else count)
 
     def __bool__(self) -> bool:
         return bool(self.length() != 0)
 
     def __iter__(self) -> Any:
-        count = self._unpacked() if running_instruction() == "UNPACK_SEQUENCE" else len(self)
+        instruction = running_instruction()
+        if self.varies and instruction == "CALL_FUNCTION_EX":
+            items, self.counted = self.as_arguments(), True
+            return iter(items)
+        count = self._fixed("unpacks it into") if instruction == "UNPACK_SEQUENCE" else len(self)
         return iter([self[i] for i in range(count)])
 
-    def _unpacked(self) -> int:
+    def as_arguments(self) -> list[Any]:
+        """The items as arguments of a call, ``Box(*row)``, or as those of a tuple."""
+        return [self[i] for i in range(self._fixed(HANDED) if self.varies else len(self))]
+
+    def _fixed(self, why: str) -> int:
         """The length, guarded where data decides it, too: Python fails as well where it unpacks another number."""
         count, length = len(self.concrete), self.length()
-        guard = Guard(count, f"the function unpacks it into {count} values")
-        length.tracer.nodes.append(Node(guard, (length.value,), {}, None, user_line()))
+        reason = why if why == HANDED else f"the function {why} {count} values"
+        length.tracer.nodes.append(Node(Guard(count, reason), (length.value,), {}, None, user_line()))
         return count
 
     def __getitem__(self, index: Any) -> Any:

@@ -28,7 +28,7 @@ from ...ops.runtime.user_code import user_line
 from ...ops.tracing_hook import Application, current, innermost, recording
 from ..proxies.base import is_traced
 from ..proxies.branches import BRANCH
-from ..proxies.lists import Rounds
+from ..proxies.loops.rounds import Rounds
 from ..proxies.make import traced_argument
 from ..proxies.trees import concrete, is_recordable, list_type, plain_output, refuse_foreign, title, to_ir
 from ..rules.custom_operators import gives_any_rank, sized_by_tensors

@@ -12,9 +12,9 @@ from ...proxies.base import is_traced
 from ...proxies.make import sample_of
 from ...proxies.values.known_values import form_of_values
 from ...proxies.values.members import TracedMember, member_kind
+from ...proxies.values.plain_objects import ObjectForm, form_of
 from ...recording.guards import HELD
 from ...recording.recorder import Recorder
-from .plain_objects import ObjectForm, form_of
 
 
 class AskedTable:

@@ -33,13 +33,13 @@ from ...proxies.lists import TracedList
 from ...proxies.sets import TracedSet
 from ...proxies.strings import TracedStr
 from ...proxies.values.members import TracedMember
+from ...proxies.values.plain_objects import as_plain
 from ...recording.recorder import Recorder
 from ...rules.number_or_tensor import number_of
 from ..expressions import EXPRESSIONS, RegularExpressions
 from ..library.base64_calls import OF_BASE64
 from ..library.given_functions import keys_of, recorded
 from ..library.orders import OF_ORDERS
-from ..library.plain_objects import as_plain
 from ..library.replacements import OF_ITERABLES, accumulate, buffer_of, dumps, normalize, padded, power, reduce
 from ..library.tallies import counted, to_set
 from ..library.values.dates import CLASSES, METHODS

@@ -257,6 +257,8 @@ def truth_of(recorder: Recorder, found: Any) -> Any:
 def _identical(operands: Any) -> Any:
     one, other = operands
     recorder = active()
+    if recorder is not None and one is not other:
+        recorder.rounds.copies.refuse_identity(one, other)
     if recorder is not None and TracedMember in (type(one), type(other)):
         return one.is_member(other) if type(one) is TracedMember else other.is_member(one)
     if recorder is not None and one is not other and TracedOptional in (type(one), type(other)):
@@ -295,7 +297,7 @@ def _united(operands: Any) -> Any:
 ADDEND, UNITED = HandedOver(_added), HandedOver(_united)
 """What gives the right side of ``items += more``, and both sides of ``table |= more``, the left one last."""
 SET = HandedOver(lambda items: set_updated(active(), set(), items))
-PLAIN = HandedOver(lambda items: list(items) if type(items) is TracedList else items)
+PLAIN = HandedOver(lambda items: items.as_arguments() if type(items) is TracedList else items)
 KEY, MAP, COLLECTED = map(HandedOver, (_hashable, _map_of, _collected))
 NOT = HandedOver(negated, asks_truth=True)
 

@@ -90,8 +90,38 @@ def parameters(given: ast.arguments) -> set[str]:
 
 def captured_names(lines: Lines) -> set[str]:
     """The variables that functions and generators defined in some lines read, maybe later."""
-    parts = [part for line in lines for part in ast.walk(line)]
+    lines = [*lines]
+    at_once = {id(part) for line in lines for part in _used_at_once(line, names_set(lines))}
+    parts = [part for line in lines for part in ast.walk(line) if id(part) not in at_once]
     return names_read(each for each in parts if isinstance(each, (*_FUNCTIONS, ast.GeneratorExp)))
+
+
+_TAKES_ALL = ("sum", "any", "all", "min", "max", "sorted", "list", "tuple", "set", "dict", "join")
+_SORTS = ("sorted", "min", "max", "sort")
+
+
+def _used_at_once(line: ast.AST, own: set[str]) -> Iterator[ast.AST]:
+    """The generators and functions in a line that are gone when the call to which they are given is over.
+
+    Args:
+        line: the line.
+        own: the names that are no functions of Python.
+    """
+    for call in ast.walk(line):
+        if not isinstance(call, ast.Call):
+            continue
+        match call.func:
+            case ast.Name(name) if name not in own:
+                pass
+            case ast.Attribute(_, "join" | "sort" as name):
+                pass
+            case _:
+                continue
+        if name in _TAKES_ALL:
+            yield from (each for each in call.args[:1] if isinstance(each, ast.GeneratorExp))
+        if name in _SORTS:
+            keys = (each.value for each in call.keywords if each.arg == "key")
+            yield from (each for each in keys if isinstance(each, ast.Lambda))
 
 
 # -- the flow ------------------------------------------------------------------------------------------------------

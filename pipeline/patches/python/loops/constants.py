@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from types import CodeType, FrameType
 from typing import Any
 
+from ....proxies.values.plain_objects import form_of, kind_of_constant
 from ....recording.recorder import Recorder
-from ...library.plain_objects import form_of, kind_of_constant
 from ..object_uses import keeps_objects
 from ..purity import are_pure, is_pure
 from .comprehensions import OWN_FUNCTIONS

@@ -11,10 +11,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from ....ops.runtime.primitives.named_tuples import as_named_tuple, is_record
-from ...proxies.base import is_traced
-from ...proxies.lists import TracedList
+from ..base import is_traced
+from ..lists import TracedList
 
 _KINDS = (str, int, float, bool)
+_NOT_PLAIN = (__name__.partition(".")[0], "builtins", "torch", "numpy")
+"""Packages whose objects are more than their attributes."""
 
 
 def kind_of_constant(item: Any) -> Any:
@@ -71,7 +73,7 @@ class ObjectForm:
         if is_record(self.example):
             return self.example._replace(**given)
         found = object.__new__(type(self.example))
-        for name in _names(self.example):
+        for name in names_of(self.example):
             object.__setattr__(found, name, given.get(name, getattr(self.example, name)))
         return found
 
@@ -111,20 +113,31 @@ def form_of(items: Sequence[Any]) -> Any:
         plain = [kind_of_constant(each) for each in zip(*items, strict=True)]
         known = all(part or kind for part, kind in zip(parts, plain, strict=True))
         return TupleForm(parts) if known else None
-    return _form_of_objects(items) if _is_object(first) else None
+    return _form_of_objects(items) if is_object(first) else None
+
+
+def form_of_alike(example: Any) -> ObjectForm:
+    """The form of objects that have the attributes of one of them, whatever these are."""
+    return ObjectForm(example, names_of(example), _is_whole(example, names_of(example)))
+
+
+def _is_whole(example: Any, names: Sequence[str]) -> bool:
+    """Whether some attributes are all that there is of an object, which is a record."""
+    if not dataclasses.is_dataclass(example):
+        return is_record(example)
+    return [each.name for each in dataclasses.fields(example)] == list(names) and bool(as_named_tuple(example))
 
 
 def _form_of_objects(items: Sequence[Any]) -> ObjectForm | None:
-    names = _names(items[0])
-    if any(_names(item) != names for item in items):
+    names = names_of(items[0])
+    if any(names_of(item) != names for item in items):
         return None
     columns = {name: [getattr(item, name) for item in items] for name in names}
     plain = {name for name, column in columns.items() if _are_alike(column)}
     same = {name for name, column in columns.items() if all(each is column[0] for each in column)}
     if not plain or plain | same != set(names):
         return None
-    fields = [field.name for field in dataclasses.fields(items[0])] if dataclasses.is_dataclass(items[0]) else None
-    whole = plain == set(names) and (is_record(items[0]) or (fields == list(names) and bool(as_named_tuple(items[0]))))
+    whole = plain == set(names) and _is_whole(items[0], names)
     return ObjectForm(items[0], names if whole else tuple(name for name in names if name in plain), whole)
 
 
@@ -133,16 +146,18 @@ def _are_alike(column: Sequence[Any]) -> bool:
     return len(kinds) == 1 and None not in kinds
 
 
-def _is_object(thing: Any) -> bool:
+def is_object(thing: Any) -> bool:
     """Whether a thing is an object of a plain class of Python, or a namedtuple."""
     if is_record(thing):
         return hasattr(type(thing), "_replace")
     kind: Any = type(thing)
+    if kind.__module__.partition(".")[0] in _NOT_PLAIN:
+        return False
     own = kind.__new__ is object.__new__ and kind.__getattribute__ is object.__getattribute__
-    return own and not hasattr(kind, "__getattr__") and kind.__module__ != "builtins" and bool(_names(thing))
+    return own and not hasattr(kind, "__getattr__") and bool(names_of(thing))
 
 
-def _names(thing: Any) -> tuple[str, ...]:
+def names_of(thing: Any) -> tuple[str, ...]:
     """The attributes of an object: those that are set."""
     if is_record(thing):
         return tuple(type(thing)._fields)

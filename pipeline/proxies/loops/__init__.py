@@ -1,0 +1,1 @@
+"""What a recording notes of its loops over lists of any length."""
