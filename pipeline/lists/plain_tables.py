@@ -63,6 +63,9 @@ def _plain(recorder: Refuser, entry: Any) -> Any:
         return [_plain(recorder, item) for item in entry]
     if type(entry) is dict and all(type(key) in _KEYS for key in entry):
         return {key: _plain(recorder, item) for key, item in entry.items()}
+    if callable(entry):
+        what = "a table of functions is asked by a traced key, where they do more, or give several types"
+        recorder.refuse(what, "Its functions may only compute and give one type; else trace a pipeline for each.")
     if type(entry) not in _ENTRIES:
         recorder.refuse(
             f"a table whose entries are {type(entry).__module__}.{type(entry).__qualname__} is asked by a traced key",

@@ -130,6 +130,7 @@ def record_scalar(recorder: Tracer, name: str, args: tuple[Any, ...], found: Any
         args: as the function gave them.
         found: the result on the example.
     """
+    _refuse_objects(recorder, name, args)
     given_leaves = [leaf for arg in args for leaf in _given(arg)]
     arrays = [leaf for leaf in given_leaves if isinstance(leaf, torch.Tensor | np.ndarray)]
     arrays = [] if name in _SIZE_READERS else arrays
@@ -217,8 +218,10 @@ def _plain_none(item: Any) -> Any:
 
 def _objects(name: str, args: tuple[Any, ...]) -> Any:
     """What makes the objects of the items of a list that an operator of Python makes of lists of objects."""
-    lists = args if name in ("zip", "zip_strict") else args[:1]
+    lists = args if name in ("zip", "zip_strict", "cat_strings") else args[:1]
     makers = [each.objects if type(each) is TracedList else None for each in lists]
+    if name == "cat_strings":
+        return makers[0] if all(each is makers[0] for each in makers) else None
     if not any(makers) or name not in (*_SAME_ITEMS, *_TUPLES):
         return None
     if name in _SAME_ITEMS:
@@ -227,6 +230,17 @@ def _objects(name: str, args: tuple[Any, ...]) -> Any:
     return lambda items: tuple(make(item) if make else item for make, item in zip(makers, items, strict=True))
 
 
+def _refuse_objects(recorder: Tracer, name: str, args: tuple[Any, ...]) -> None:
+    """Refuses to compare the objects of a list, or to ask for more, where the graph has tuples for them."""
+    lists = [each for each in args if type(each) is TracedList and each.objects is not None]
+    others = any(getattr(each.objects, "is_compared_otherwise", False) for each in lists)
+    if others and name not in (*_OF_PLACES, *_TUPLES) and [] not in [each for each in args if type(each) is list]:
+        kind = getattr(lists[0].objects, "kind", tuple).__name__
+        what = f"the objects of a list are compared, or more is asked of them, of {kind}"
+        recorder.refuse(what, "Give a key that is a number or a text, sorted(items, key=…), or make a list of such.")
+
+
+_OF_PLACES = ("sorted_by", "foremost", "best_by", "reversed", "list", "getitem", "len", "cat_strings")
 _SAME_ITEMS = ("sorted", "sorted_by", "foremost", "reversed", "list", "getitem")
 _TUPLES = ("zip", "zip_strict", "enumerate")
 

@@ -9,12 +9,14 @@ import numpy as np
 
 from ...lists.plain_tables import columns, plain_table
 from ...proxies.base import is_traced
+from ...proxies.lists import TracedList
 from ...proxies.make import sample_of
 from ...proxies.values.known_values import form_of_values
 from ...proxies.values.members import TracedMember, member_kind
 from ...proxies.values.plain_objects import ObjectForm, form_of
 from ...recording.guards import HELD
 from ...recording.recorder import Recorder
+from .chosen_functions import chosen_function
 
 
 class AskedTable:
@@ -33,6 +35,8 @@ class AskedTable:
             return recorder.scalar("getitem", list(plain), key)
         if (kind := _members(plain)) is not None:
             return TracedMember(recorder, kind, AskedTable(recorder, _names(plain))[key])
+        if (function := chosen_function(recorder, plain, key)) is not None:
+            return function
         if (form := self._form()) is not None:
             return form(AskedTable(recorder, self._tuples(form))[key])
         if (parts := columns(plain)) is not None:
@@ -62,6 +66,8 @@ class AskedTable:
 
     def get(self, key: Any, default: Any = None) -> Any:
         """As for dict."""
+        if (function := chosen_function(self.recorder, self.plain, key, default)) is not None:
+            return function
         if default is None and not self._has_plain_entries():
             return self[key] if self._has(key) else None
         if (kind := _members(self.plain)) is not None and member_kind(default) is kind:
@@ -110,3 +116,11 @@ def _names(plain: Any) -> Any:
     if type(plain) is dict:
         return {key: entry.name for key, entry in plain.items()}
     return [entry.name for entry in plain]
+
+
+def as_plain(items: Any) -> tuple[Any, Any]:
+    """Some items as a graph holds them, and what gives the objects for those; nothing where they are no objects."""
+    if type(items) is TracedList:
+        return items, items.objects
+    form = form_of(items) if type(items) in (list, tuple) else None
+    return (items, None) if form is None else ([form.plain(item) for item in items], form)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ....ops.graph.operators.names import TEXT_METHODS
 from ....ops.runtime.user_code import attribute
 from ...lists.mapping import each
 from ...proxies.lists import TracedList
 from ...recording.recorder import Recorder
 from ...rules.number_or_tensor import number_of
 from ..python.operations import SUBSCRIPT
-from ..redirect import stand_in_of
+from .chosen_functions import as_recorded
 
 
 def recorded(function: Any) -> Callable[[Any], Any]:
@@ -20,9 +19,7 @@ def recorded(function: Any) -> Callable[[Any], Any]:
     owner, name = attribute(function, "__self__"), attribute(function, "__name__", "")
     if name == "__getitem__" and type(owner) in (list, dict, tuple):
         return _entry_of(owner)
-    if attribute(function, "__objclass__") is str and name in TEXT_METHODS:
-        return lambda text: getattr(text, name)()
-    return stand_in_of(function)  # type: ignore[no-any-return]  # the user's own
+    return as_recorded(function)
 
 
 def keys_of(recorder: Recorder, key: Any, items: Any) -> Any:

@@ -42,8 +42,18 @@ def _computes(iterator: Any) -> bool:
     """Whether the code that an iterator runs does nothing but compute."""
     if type(iterator) is GeneratorType:
         frame = iterator.gi_frame
-        return frame is None or is_pure(iterator.gi_code, ChainMap(frame.f_locals, frame.f_globals, vars(builtins)))
+        if frame is None:
+            return True
+        known = ChainMap(frame.f_locals, frame.f_globals, vars(builtins))
+        return is_pure(iterator.gi_code, known, shown=_classes(frame.f_locals.get(".0")))
     return all(map(is_plain_function, (each for each in _held(iterator) if type(each) is FunctionType)))
+
+
+def _classes(loop: Any) -> frozenset[type]:
+    """The classes of the objects that a loop goes through."""
+    form = loop.source.objects if type(loop) is Loop else None
+    found: frozenset[type] = getattr(form, "classes", frozenset())
+    return found
 
 
 def _held(iterator: Any) -> list[Any]:

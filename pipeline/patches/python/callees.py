@@ -33,10 +33,10 @@ from ...proxies.lists import TracedList
 from ...proxies.sets import TracedSet
 from ...proxies.strings import TracedStr
 from ...proxies.values.members import TracedMember
-from ...proxies.values.plain_objects import as_plain
 from ...recording.recorder import Recorder
 from ...rules.number_or_tensor import number_of
 from ..expressions import EXPRESSIONS, RegularExpressions
+from ..library.asked_table import as_plain
 from ..library.base64_calls import OF_BASE64
 from ..library.given_functions import keys_of, recorded
 from ..library.orders import OF_ORDERS
@@ -48,6 +48,7 @@ from ..library.values.digests import OF_BYTES
 from ..library.values.text_calls import OF_TEXTS
 from ..redirect import STAND_INS, deep_stand_in, own
 from .asked_once import is_unseen
+from .loops.constants import as_one_list
 from .operations import active, formatted, holds_traced, to_dict
 from .rounds.asking import gone_through, iterator_over, letters, next_of
 from .traced_range import traced_range
@@ -244,7 +245,7 @@ def _mapped_by_us(function: Any, items: Any) -> Any:
 def _filtered(function: Any, items: Any) -> Any:
     """Stands for `filter`."""
     recorder = active()
-    items = items if recorder is None else gone_through(recorder, items)
+    items = items if recorder is None else as_one_list(recorder, gone_through(recorder, items))
     if recorder is None or type(items) is not TracedList:
         return filter(function, items)
     loop, found = Loop(recorder, items), []

@@ -24,6 +24,7 @@ from ...proxies.sets import TracedSet
 from ...proxies.sets import dict_of as growing_dict
 from ...proxies.strings import TracedStr
 from ...recording.recorder import Recorder
+from ..library.list_indices import plain_index
 from .loops.several import NestedLoop, PlainFor
 
 _numbers = itertools.count()
@@ -110,7 +111,7 @@ def with_own_entry(recorder: Recorder | None, container: Any, key: Any, entry: A
         container.grow()
     plain = recorder is not None and type(container) in (list, dict, defaultdict, Counter) and is_traced(key)
     if recorder is None or not plain:
-        container[key] = entry
+        container[key if recorder is None else plain_index(recorder, container, key)] = entry
         return container
     if isinstance(container, list):
         return recorder.scalar("with_entry", container, key, entry)

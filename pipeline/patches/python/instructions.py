@@ -46,10 +46,12 @@ from .methods import OF_CALLS, OWN_DICT, OWN_LIST, PIECES, RECEIVERS
 from .operations import (
     ADDED,
     ADDEND,
+    CALLEE,
     COLLECTED,
     CONTAINS,
     CONVERTED,
     FORMATTED,
+    INDEXED,
     IS,
     IS_NOT,
     JOINED,
@@ -86,6 +88,7 @@ def instrumented(code: CodeType) -> CodeType:
     plain = list(dis.get_instructions(code))
     filters = code.co_name == "<genexpr>" and any(each.opname in _JUMPS for each in plain)
     has_operation = any(_is_operation(each.opname, each.argval) for each in plain)
+    has_operation = has_operation or any(_is_called(plain, at) for at in range(len(plain)))
     if not (has_operation or filters or may_choose(plain, _JUMPS)):
         return code
     return rewritten(code, lambda instructions: list(_changed(instructions, code)))
@@ -150,6 +153,12 @@ def _is_asked(code: Any, index: int) -> bool:
         return is_callee(code, index)
     method = sys.version_info >= (3, 12) and bool((this.arg or 0) & 1)
     return method or (before.opname == "LOAD_GLOBAL" and bool((before.arg or 0) & 1))
+
+
+def _is_called(code: Any, index: int) -> bool:
+    """Whether an instruction loads a variable to call it; Python 3.10 does not say so."""
+    beside = index + 1 if sys.version_info >= (3, 13) else index - 1
+    return code[index].opname == "LOAD_FAST" and 0 <= beside < len(code) and code[beside].opname == "PUSH_NULL"
 
 
 _RECEIVERS = {**RECEIVERS, **OPERATORS}
@@ -221,12 +230,16 @@ def _of(this: Any, index: int, instructions: Sequence[Any], rounds: Comprehensio
     match name:
         case "BINARY_SUBSCR":
             return [*replaced_pair(SUBSCRIPT), this]
+        case "STORE_SUBSCR" if all(each.opname != "FOR_ITER" for each in instructions):  # in loops it may fill a dict
+            return [*replaced_pair(INDEXED), this]
         case "LOAD_ATTR" | "LOAD_METHOD" if this.argval in NAMES and goes_into_loop(instructions, index):
             return [*applied(PIECES), this]
         case "LOAD_ATTR" | "LOAD_METHOD" if this.argval in CHANGING and is_own_list(outlined(instructions), index):
             return [*applied(OWN_LIST), this]
         case "LOAD_FAST" if is_changed_dict(outlined(instructions), index):
             return [this, *applied(OWN_DICT)]
+        case "LOAD_FAST" if _is_called(instructions, index):
+            return [this, *applied(CALLEE)]
         case "LOAD_ATTR" | "LOAD_METHOD" if this.argval in _RECEIVERS and _is_asked(instructions, index):
             return [*applied(_RECEIVERS[this.argval]), this]
         case "LOAD_CONST" if tests_none(instructions, index + 1):

@@ -32,6 +32,8 @@ from ...proxies.values.members import TracedMember
 from ...recording.recorder import Recorder
 from ...rules.number_or_tensor import number_of
 from ..library.asked_table import AskedTable
+from ..library.chosen_functions import as_recorded
+from ..library.list_indices import plain_index
 from .entries import appended, dict_of, extended, gathered, hashable, items_of_any_length, merged, set_of, set_updated
 from .loops.comprehensions import LoopPlace
 from .loops.constants import rounds_over, went_through
@@ -92,13 +94,16 @@ def _subscript(operands: Any) -> Any:
     recorder = active()
     if type(key) is TracedMember and type(container) is dict:
         container, key = key.table(container), key.key
+    if recorder is not None:
+        key = plain_index(recorder, container, key)
     if recorder is None or type(container) not in _TABLES:
         return key, container
     if type(container) in (list, tuple, str):
         key = number_of(recorder, key)
     if isinstance(container, np.ndarray) and container.dtype.kind == "U" and type(key) is TracedArray:
         recorder.refuse("an array of texts was asked by an array", "Write a list: tracepack.lookup(texts, tensor).")
-    if not holds_traced(key) or (type(container) is np.ndarray and not isinstance(key, TracedNumber | TracedArray)):
+    of_arrays = (TracedNumber, TracedArray, tuple)
+    if not holds_traced(key) or (type(container) is np.ndarray and not isinstance(key, of_arrays)):
         return key, container
     return key, AskedTable(recorder, container)
 
@@ -270,6 +275,15 @@ def _identical(operands: Any) -> Any:
 
 IS, IS_NOT = HandedOver(_identical), HandedOver(lambda operands: negated(_identical(operands)))
 IS.of_identity = IS_NOT.of_identity = True
+
+
+def _indexed(operands: Any) -> Any:
+    container, key = operands
+    recorder = active()
+    return key if recorder is None else plain_index(recorder, container, key), container
+
+
+INDEXED = HandedOver(_indexed)
 SUBSCRIPT, JOINED, CONTAINS, MISSES = map(HandedOver, (_subscript, _joined, _contains, _misses))
 ADDED = {
     "LIST_EXTEND": HandedOver(lambda pair: extended(active(), *pair)),
@@ -300,6 +314,7 @@ SET = HandedOver(lambda items: set_updated(active(), set(), items))
 PLAIN = HandedOver(lambda items: items.as_arguments() if type(items) is TracedList else items)
 KEY, MAP, COLLECTED = map(HandedOver, (_hashable, _map_of, _collected))
 NOT = HandedOver(negated, asks_truth=True)
+CALLEE = HandedOver(lambda function: function if active() is None else as_recorded(function))
 
 
 def iterated(place: LoopPlace) -> HandedOver:

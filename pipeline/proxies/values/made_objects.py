@@ -40,6 +40,11 @@ class MadeForm:
         """The class of the objects, and no other."""
         return self.form.classes
 
+    @property
+    def is_compared_otherwise(self) -> bool:
+        """Whether Python does not compare the objects as it does the tuples, item by item."""
+        return self.form.is_compared_otherwise or any(each.is_compared_otherwise for each in self.inner.values())
+
     def plain(self, thing: Any) -> Any:
         """The tuple of an object."""
         found = self.form.plain(thing)

@@ -12,7 +12,6 @@ from typing import Any
 
 from ....ops.runtime.primitives.named_tuples import as_named_tuple, is_record
 from ..base import is_traced
-from ..lists import TracedList
 
 _KINDS = (str, int, float, bool)
 _NOT_PLAIN = (__name__.partition(".")[0], "builtins", "torch", "numpy")
@@ -59,6 +58,12 @@ class ObjectForm:
         """The class of the objects, and no other."""
         return frozenset((self.kind,))
 
+    @property
+    def is_compared_otherwise(self) -> bool:
+        """Whether Python does not compare the objects as it does the tuples, item by item."""
+        own: Any = self.kind
+        return own.__eq__ is not tuple.__eq__ or own.__lt__ is not tuple.__lt__
+
     def plain(self, thing: Any) -> Any:
         """The tuple of an object."""
         found = tuple(getattr(thing, name) for name in self.names)
@@ -89,6 +94,11 @@ class TupleForm:
     def classes(self) -> frozenset[type]:
         """The classes of the objects."""
         return frozenset(kind for part in self.parts if part for kind in part.classes)
+
+    @property
+    def is_compared_otherwise(self) -> bool:
+        """Whether Python does not compare the tuples as it does those of the graph."""
+        return any(part.is_compared_otherwise for part in self.parts if part)
 
     def plain(self, thing: Any) -> Any:
         """The tuple with tuples for objects."""
@@ -168,11 +178,3 @@ def names_of(thing: Any) -> tuple[str, ...]:
 def _slots(kind: type) -> Sequence[str]:
     found = vars(kind).get("__slots__", ())
     return [name for name in ((found,) if isinstance(found, str) else found) if not name.startswith("__")]
-
-
-def as_plain(items: Any) -> tuple[Any, Any]:
-    """Some items as a graph holds them, and what gives the objects for those; nothing where they are no objects."""
-    if type(items) is TracedList:
-        return items, items.objects
-    form = form_of(items) if type(items) in (list, tuple) else None
-    return (items, None) if form is None else ([form.plain(item) for item in items], form)

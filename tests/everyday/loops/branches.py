@@ -151,7 +151,23 @@ def asked_for_nothing(texts):
     return found
 
 
+def outliers(values, size):
+    found = []
+    for place in range(len(values)):
+        before = values[max(0, place - size) : place]
+        if len(before) < 2:
+            found.append(False)
+            continue
+        mean = sum(before) / len(before)
+        spread = sum((value - mean) ** 2 for value in before) / (len(before) - 1)
+        found.append(values[place] - mean > 3 * spread if spread > 0 else False)
+    return found
+
+
 CASES = {
+    "a way that no item takes": Case(
+        outliers, [[1.0, 2, 3, 4, 5, 100], 3], [[[5.0, 5, 5], 2], [[1.0], 4], [[], 1], [[1.0, 2.0, 9.0], 5]]
+    ),
     "continue": Case(parsed, [["a=1", "#x", "", "b=q"]], [[["z=9"]], [["#"]], [["k", "l=", "m=12", "n=o"]], [[]]]),
     "one if in another": Case(graded, *_NUMBERS),
     "items taken apart": Case(

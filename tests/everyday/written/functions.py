@@ -5,6 +5,9 @@ What they share: a line is refused, or fixed to the way of the example, where by
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+
 import torch
 
 from tests.everyday.case import Case
@@ -269,7 +272,21 @@ def entered(s, t):
 X = torch.tensor([1.0, -2.0, 3.0])
 Y = torch.tensor([-1.0, -2.0, 1.0, 0.5])
 SCORED = [[Y, 0.2], [Y, 0.9], [X[:1], 0.5]]
+
+
+def overlap(guess, truth):
+    words, wanted = guess.split(), truth.split()
+    if not words:
+        return 0.0
+    known = Counter(wanted)
+    hits = sum(min(count, known[word]) for word, count in Counter(words).items())
+    order = sorted(set(words), key=lambda word: known[word])
+    short = 1.0 if len(words) > len(wanted) else math.exp(1 - len(wanted) / len(words))
+    return short * hits / len(words) + len(order)
+
+
 CASES = {
+    "variables that a generator reads": Case(overlap, ["a b c", "a c"], [["", "x"], ["a b", "a b c d"], ["a", "a"]]),
     "three returns": Case(first_word, ["hello world"], [[""], ["a b c d e f g"], ["x y"], ["one"]]),
     "lists": Case(lists, [5], [[1], [2], [4]]),
     "lists in statements": Case(lists_in_statements, [5], [[1], [2]]),
@@ -301,12 +318,6 @@ CASES = {
     "a walrus": Case(
         walrus,
         ["hello world"],
-        [
-            ["a"],
-            [
-                "",
-            ],
-            ["abcdefghijk"],
-        ],
+        [["a"], [""], ["abcdefghijk"]],
     ),
 }

@@ -19,6 +19,9 @@ from dataclasses import dataclass, field
 from types import CodeType, FrameType
 from typing import Any
 
+from .....ops.graph.types import SCALARS
+from ....proxies.base import is_traced
+from ....proxies.make import TracedOptional
 from ....proxies.values.plain_objects import form_of, kind_of_constant
 from ....recording.recorder import Recorder
 from ..object_uses import keeps_objects
@@ -94,6 +97,16 @@ def went_both_ways() -> None:
         attempt.passed = True
 
 
+@contextmanager
+def running_sides(key: Key) -> Iterator[None]:
+    """While it is entered, sides of a choice run for which `goes_both_ways` was asked before."""
+    attempt = _attempt.get()
+    if attempt is not None:
+        attempt.running.append(key)
+    yield  # an error leaves the key there: it is why the recording fails
+    went_both_ways()
+
+
 def went_through(loop: Any) -> None:
     """Takes note that a loop over constants was recorded as one of the graph."""
     attempt = _attempt.get()
@@ -152,7 +165,8 @@ def rounds_over(recorder: Recorder, items: Any, frame: FrameType) -> Any:
     if form is not None:
         found = [form.plain(item) for item in found]
     made = recorder.scalar("list", found)
-    made.sized_by, made.constants, made.objects = lambda: len(found), found, form
+    made.sized_by, made.objects = lambda: len(found), form
+    made.constants = None if any(map(_is_of_recording, found)) else found
     return made
 
 
@@ -186,14 +200,40 @@ _VIEWS = (type(_EMPTY.keys()), type(_EMPTY.values()), type(_EMPTY.items()))
 
 
 def _constants(items: Any) -> list[Any] | None:
-    """The items of a plain container of numbers or texts that are alike, tuples of such, or objects; else None."""
+    """The items of a plain container of numbers or texts that are alike, tuples of such, or objects; else None.
+
+    Some of the numbers and texts may be of the recording, as in ``[part for part in (first, last) if part]``; but not
+    those of an iterator, with which other code may go on.
+    """
     found = _listed(items.items if isinstance(items, Leavable) else items)
     if not found or len(found) > MOST_CONSTANTS:
         return None
     if form_of(found) is not None:
         return found
-    kinds = set(map(kind_of_constant, found))
+    kinds = set(map(_kind if type(items) in (list, tuple, dict, *_VIEWS) else kind_of_constant, found))
     return found if len(kinds) == 1 and None not in kinds else None
+
+
+def _kind(item: Any) -> Any:
+    """The type of a number or a text, or those in a tuple of them: of constants, and of what is of the recording."""
+    if type(item) is tuple and item:
+        kinds = tuple(map(_kind, item))
+        return None if None in kinds else kinds
+    if not is_traced(item):
+        return kind_of_constant(item)
+    kind = type(item.concrete)
+    return kind if kind in SCALARS and type(item) is not TracedOptional else None
+
+
+def as_one_list(recorder: Recorder, items: Any) -> Any:
+    """A list of the graph for a plain one whose numbers or texts are alike, some of them of the recording."""
+    if type(items) not in (list, tuple) or not any(map(_is_of_recording, items)) or _constants(items) is None:
+        return items
+    return recorder.scalar("list", list(items))
+
+
+def _is_of_recording(item: Any) -> bool:
+    return any(map(_is_of_recording, item)) if type(item) is tuple else is_traced(item)
 
 
 def _listed(items: Any) -> list[Any] | None:

@@ -1,0 +1,73 @@
+"""Tables of functions, such as ``STEPS = {"lower": lower, "strip": str.strip}``, asked for one by a traced key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from ....ops.graph.operators.names import TEXT_METHODS
+from ....ops.runtime.user_code import asking_frame, attribute
+from ...recording.control_flow import cond
+from ...recording.recorder import Recorder
+from ..python.loops.constants import Key, goes_both_ways, running_sides, went_both_ways
+from ..redirect import stand_in_of
+
+MOST_FUNCTIONS = 32
+
+
+def as_recorded(function: Any) -> Callable[..., Any]:
+    """The function, or what stands for a builtin or a method of str."""
+    if attribute(function, "__objclass__") is str and attribute(function, "__name__", "") in TEXT_METHODS:
+        return lambda text, *args: getattr(text, function.__name__)(*args)
+    return stand_in_of(function)  # type: ignore[no-any-return]  # the user's own
+
+
+class ChosenFunction:
+    """Stands for a function of a table: each call goes all ways, and the file runs the one of the key.
+
+    Args:
+        recorder: of the function that asks the table.
+        functions: those of the table.
+        place: the number of the one that the key has.
+        asked: where the code asks the table.
+    """
+
+    def __init__(self, recorder: Recorder, functions: Sequence[Any], place: Any, asked: Key) -> None:
+        self.recorder, self.functions, self.place, self.asked = recorder, functions, place, asked
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """As for the function that the key has."""
+        with running_sides(self.asked), self.recorder.refusing():  # the function may handle errors of its own
+            return self._called(0, args, kwargs)
+
+    def _called(self, number: int, args: Any, kwargs: Any) -> Any:
+        """What the functions from a number on give."""
+        own = partial(as_recorded(self.functions[number]), *args, **kwargs)
+        if number + 1 == len(self.functions):
+            return own()
+        return cond(self.place == number, own, lambda: self._called(number + 1, args, kwargs))
+
+
+def chosen_function(recorder: Recorder, table: Any, key: Any, *default: Any) -> ChosenFunction | None:
+    """What stands for the function under a key; None for a table of other things, or where that was tried in vain.
+
+    Args:
+        recorder: of the running function.
+        table: a dict, a list or a tuple.
+        key: of the recording.
+        *default: for a key that the table lacks.
+    """
+    if type(table) not in (dict, list, tuple):
+        return None
+    functions = [*(table.values() if type(table) is dict else table), *default]
+    frame = asking_frame()
+    if frame is None or not 1 < len(functions) <= MOST_FUNCTIONS or not all(map(callable, functions)):
+        return None
+    asked = (frame.f_code.co_filename, frame.f_code.co_firstlineno, frame.f_code.co_name, frame.f_lasti)
+    if not goes_both_ways(asked):
+        return None
+    went_both_ways()  # they run where it is called
+    places = dict(zip(table, range(len(table)), strict=True)) if type(table) is dict else list(range(len(table)))
+    place = recorder.scalar("lookup", places, key, *([len(table)] if default else []))
+    return ChosenFunction(recorder, functions, place, asked)

@@ -1,0 +1,107 @@
+"""Tables of functions, asked for one by an argument: ``STEPS[name](text)``."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import pytest
+import torch
+
+import tracepack
+from tests.everyday.case import Case, check
+
+
+def reversed_text(text):
+    return text[::-1]
+
+
+STEPS = {"upper": str.upper, "reverse": reversed_text, "strip": str.strip}
+POOLS = {"mean": lambda x: x.mean(0), "max": lambda x: x.max(0).values}
+NUMBERS = {"sqrt": math.sqrt, "exp": math.exp, "negative": lambda value: -value}
+ACTIVATIONS = [torch.relu, torch.tanh, torch.abs]
+torch.manual_seed(9)
+HEADS = {name: tracepack.script(torch.nn.Linear(4, 3), device="cpu") for name in ("fine", "coarse")}
+FORMATS = {"short": lambda value: f"{value:.1f}", "long": lambda value: f"{value:.4e}"}
+CLEANING = [str.strip, str.lower, lambda text: text.replace("a", "b")]
+
+
+def steps(text, names):
+    for name in names:
+        text = STEPS[name](text)
+    return text
+
+
+def checked(x, how):
+    if how not in POOLS:
+        raise ValueError(how)
+    return POOLS[how](x) * 2
+
+
+def cleaned(text):
+    for step in CLEANING:
+        text = step(text)
+    return text
+
+
+def applied(function, value):
+    return function(value)
+
+
+X, Y = torch.randn(3, 4), torch.randn(2, 4)
+CASES = {
+    "tensors": Case(lambda x, how: POOLS[how](x), [X, "mean"], [[Y, "max"], [Y, "mean"]]),
+    "ops": Case(lambda x, head: HEADS[head](x).softmax(-1), [X, "fine"], [[Y, "coarse"], [X, "coarse"]]),
+    "numbers": Case(lambda v, name: NUMBERS[name](v), [4.0, "sqrt"], [[1.0, "exp"], [-1.0, "negative"]]),
+    "a list": Case(lambda x, n: ACTIVATIONS[n](x), [X, 0], [[Y, 1], [Y, 2], [Y, -1]]),
+    "a default": Case(lambda t, n: STEPS.get(n, str.title)(t), ["a b ", "upper"], [[" a b", "strip"], ["a b", "?"]]),
+    "in a loop": Case(steps, [" ab ", ["upper"]], [[" ab ", ["reverse", "strip", "upper"]], [" x", []]]),
+    "after a check": Case(checked, [X, "mean"], [[Y, "max"]]),
+    "for each item": Case(
+        lambda kinds, values: [FORMATS[kind](value) for kind, value in zip(kinds, values, strict=True)],
+        [["short", "long"], [1.0, 2.0]],
+        [[["long"], [1.5]], [[], []], [["short", "long", "long"], [0.1, 1e6, -3.0]]],
+    ),
+    "all of them": Case(cleaned, [" Ab "], [[""], ["cAba "]]),
+    "in a variable": Case(lambda v: (applied(math.sqrt, v), applied(str, v)), [4.0], [[9.0], [0.25]]),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_functions_of_a_table(name) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check(CASES[name])
+
+
+@pytest.mark.parametrize("table", ["dict", "list"])
+def test_a_key_that_the_table_lacks_is_an_error_of_the_run(table) -> None:
+    if table == "dict":
+        mod, given = tracepack.trace(lambda x, how: POOLS[how](x), X, "mean"), "median"
+    else:
+        mod, given = tracepack.trace(lambda x, how: ACTIVATIONS[how](x), X, 0), 7
+    with pytest.raises(tracepack.TracepackError, match=str(given)):
+        mod(Y, given)
+
+
+COUNT = {"calls": 0}
+
+
+def counting(text):
+    COUNT["calls"] += 1
+    return text * COUNT["calls"]
+
+
+CASTS = {"int": int, "text": str}
+REFUSED = {
+    "state": (lambda text, name: {"count": counting, "same": str.strip}[name](text), "count"),
+    "types": (lambda text, name: CASTS[name](text), "int"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_functions_that_do_more_or_give_several_types_are_refused_with_a_form(name) -> None:
+    function, key = REFUSED[name]
+    with pytest.raises(tracepack.RecordError, match="a table of functions is asked by a traced key") as caught:
+        tracepack.trace(function, "3", key)
+    assert "only compute and give one type" in str(caught.value)
