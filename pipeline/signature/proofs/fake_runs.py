@@ -7,11 +7,11 @@ from typing import Any
 
 import torch
 
-from ...ops.graph.graph import Graph
-from ...ops.graph.traverse import walk
-from ...ops.graph.types import TensorType
-from ...ops.runtime.placement import home_of
-from ...ops.runtime.plan import Plan
+from ....ops.graph.graph import Graph
+from ....ops.graph.traverse import walk
+from ....ops.graph.types import TensorType
+from ....ops.runtime.placement import home_of
+from ....ops.runtime.plan import Plan
 
 Place = tuple[int, int]
 """An input, and a dimension of it."""

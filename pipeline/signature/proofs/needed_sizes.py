@@ -13,16 +13,16 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from ...ops.graph.errors import GraphError
-from ...ops.graph.graph import BodyCall, Facts, Graph, Guard, Node, Operator, Value
-from ...ops.graph.guards import Expression
-from ...ops.graph.operators.names import FRESH, VIEW, effect
-from ...ops.graph.program import Parameter, Parameters
-from ...ops.graph.traverse import leaves, uses
-from ...ops.graph.types import TensorType
-from ...ops.lowering.patches.silence import Silence
-from ...ops.lowering.sizes import dimension
-from ..recheck.sizes import pipeline_facts
+from ....ops.graph.errors import GraphError
+from ....ops.graph.graph import BodyCall, Facts, Graph, Guard, Node, Operator, Value
+from ....ops.graph.guards import Expression
+from ....ops.graph.operators.names import FRESH, VIEW, effect
+from ....ops.graph.program import Parameter, Parameters
+from ....ops.graph.traverse import leaves, uses
+from ....ops.graph.types import TensorType
+from ....ops.lowering.patches.silence import Silence
+from ....ops.lowering.sizes import dimension
+from ...recheck.sizes import pipeline_facts
 from .fake_runs import DRAWS, FakeRuns, Place, letters_of, sizes_beside, steps_of
 from .symbolic_run import SymbolicRun
 
