@@ -77,7 +77,7 @@ class Sides:
         kind = _NUMBERS.get(type(a))
         if kind is not None and kind == _NUMBERS.get(type(b)):
             return a if _is_same(a, b) or _expression(a) in widened else self._unknown(kind, widened)
-        if a is None and b is None or type(a) is type(b) is str and a == b:
+        if (a is None and b is None) or (type(a) is type(b) is str and a == b):
             return a
         raise UnlikeError("results of two kinds")
 

@@ -19,9 +19,7 @@ _DTYPES: dict[Type, str] = {INT: "int64", FLOAT: "float64", BOOL: "bool"}
 _EXACT = frozenset(("py.add", "py.sub", "py.mul", "py.neg"))  # torch computes with numbers of which it knows nothing
 _NO_TEST = Graph((), (), (False,))
 _CHOICES = ("cond", "while_loop", "map")
-_RESHAPES = re.compile(
-    r"\.(squeeze_|unsqueeze_|transpose_|t_|swapaxes_|swapdims_|resize_|resize_as_|set_)(\.\w+)?$"
-)
+_RESHAPES = re.compile(r"\.(squeeze_|unsqueeze_|transpose_|t_|swapaxes_|swapdims_|resize_|resize_as_|set_)(\.\w+)?$")
 
 
 def without_numbers(graph: Graph) -> Graph | None:
@@ -95,7 +93,7 @@ class _Rewriting:
             for value in outputs:
                 yield from self.instead(value)
             return
-        if numbers and used or name in _CHOICES:
+        if (numbers and used) or name in _CHOICES:
             self.unknown |= {id(value) for value in outputs}
         args = self.choice(name, node.args) if name in _CHOICES else node.args
         yield Node(node.target, self.renamed(args), self.renamed(node.kwargs), node.output, node.line, node.varying)
