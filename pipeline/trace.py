@@ -65,8 +65,8 @@ from .rules.settings import default_dtype, with_settings
 from .running.handed import Looking
 from .second import Recording, refuse_motion, second_recording
 from .signature.arguments import Given, arguments
-from .signature.needed_sizes import known_facts
-from .signature.proven_sizes import prove_sizes
+from .signature.proofs.needed_sizes import known_facts
+from .signature.proofs.proven_sizes import prove_sizes
 from .unlike_items import unlike_lists
 
 _one_at_a_time = Lock(seconds=60)

@@ -13,7 +13,7 @@ from typing import Any
 from ..graph.graph import Body, BodyCall, Constant, Graph, Guard, KernelCall, Node, Operator, Value, target_name
 from ..graph.memory import touched
 from ..graph.operators.names import ARITHMETIC, GRADIENTS, OF_ARRAYS, is_mark
-from ..graph.traverse import bodies, leaves, subgraphs, uses
+from ..graph.traverse import bodies, every_node, leaves, subgraphs, uses
 from ..graph.types import BOOL, FLOAT, INT, TensorType
 from ..runtime.placement import accelerator_mark, goes_to_cpu
 
@@ -69,11 +69,15 @@ class Barrier:
 
 
 def regions(graph: Graph) -> list[Region]:
-    """The regions of a graph: runs of nodes, the longest first, then the ops that are called."""
+    """The regions of a graph, runs of nodes and the ops that are called: those of most nodes first, as time may end.
+
+    So a model on a side of a choice, or in a loop, comes before the few nodes that decide.
+    """
     runs = [found for start, stop in _runs(graph) if isinstance(found := run_region(graph, start, stop), Region)]
     ops = [found for index in range(len(list(bodies(graph)))) if isinstance(found := op_region(graph, index), Region)]
     alone = {id(_only_call(run)) for run in runs} - {id(None)}
-    return sorted(runs, key=lambda run: -len(run.graph.nodes)) + [op for op in ops if id(op.body) not in alone]
+    found = [*runs, *(op for op in ops if id(op.body) not in alone)]
+    return sorted(found, key=lambda region: -sum(1 for _ in every_node(region.graph)))
 
 
 def _only_call(run: Region) -> Body | None:

@@ -23,6 +23,7 @@ from .trial import Bench, Differences, interleaved
 
 MOST_BYTES = 512 << 20  # of inputs of a region that are kept
 NO_FASTER = "it is no faster"
+BESIDE = 4  # inputs that are timed of a region that no example reaches, as the side of a choice that none takes
 LONG = 0.1  # seconds of a run, from which on an engine is timed before it is compared at all sizes
 
 
@@ -163,7 +164,8 @@ def try_engine(stage: Bench, seen: Observed, engine: Engine, seconds: float, way
         run = engaged.open()
         inner = len(seen.inputs) - seen.corners
         full = _full(seen.inputs[:inner], seen.answers[:inner])
-        given = [values for values in seen.inputs[: seen.given] if all(value.numel() for value in values)]
+        timed = seen.given or min(inner, BESIDE)
+        given = [values for values in seen.inputs[:timed] if all(value.numel() for value in values)]
         fault, answered = _unlike(run, engaged, full[: len(given)])
         if fault:
             return fault

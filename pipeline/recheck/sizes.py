@@ -15,7 +15,7 @@ import torch
 from ...ops.graph.graph import BodyCall, Facts, Graph, Guard, Node, Operator, Record, Value
 from ...ops.graph.guards import Expression
 from ...ops.graph.program import Parameter, Parameters
-from ...ops.graph.traverse import leaves, uses
+from ...ops.graph.traverse import leaves, subgraphs, uses
 from ...ops.graph.types import ANY, STR, STRINGS, ListType, ScalarType, TensorType
 from ...ops.lowering.sizes import dimension, equal_sizes, settle
 from .kind_claims import forget_chosen_kinds, is_of
@@ -151,7 +151,9 @@ def name_sizes(graph: Graph, other: Graph | None, leaves_of_example: Sequence[An
 
 
 def _decided_by_data(node: Node, exact: list[tuple[Any, ...]]) -> bool:
-    """Whether data decides a node's sizes, or a list does. torch.export names such sizes of an op u0, u1 …"""
+    """Whether data, a choice or a list decides a node's sizes. torch.export names such sizes of an op u0, u1 …"""
+    if any(True for _ in subgraphs(node)):  # no recording shows the other side: `prove_sizes` knows both
+        return True
     if isinstance(node.target, BodyCall):
         return any(re.search(r"\bu\d", str(size)) for shape in exact for size in shape)
     kinds = [leaf.type for leaf in uses(node) if isinstance(leaf, Value)]

@@ -1,25 +1,28 @@
-"""Whether a signature lets the rows of several calls be run together. What it cannot say, only runs show. No torch."""
+"""Whether signature and choices let the rows of several calls be run together. The rest, only runs show. No torch."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
+from ...ops.graph.graph import Graph
 from ...ops.graph.guards import Expression
 from ...ops.graph.text import guards_text
 from .fields import FIXED, SignatureField
+from .whole_choices import choice_for_all
 
 
 def refused_by_signature(
-    stateful: bool, fields: Sequence[SignatureField], guards: Sequence[Expression], signature: str
+    stateful: bool, fields: Sequence[SignatureField], guards: Sequence[Expression], signature: str, graph: Graph
 ) -> str:
-    """Why rows cannot be run together; empty where nothing in the signature forbids it.
+    """Why rows cannot be run together; empty where nothing in signature or graph forbids it.
 
     Args:
         stateful: whether the pipeline has state.
         fields: its inputs and outputs.
         guards: the conditions of the function.
         signature: as text, with the conditions on sizes.
+        graph: whose choices must be each row's own.
     """
     if stateful:
         return "it has state"
@@ -27,7 +30,9 @@ def refused_by_signature(
     if size is None:
         return "its inputs and outputs do not all share a free first size"
     relied = f"{guards_text(guards)} {signature.partition(') -> ')[2].partition(' where ')[2]}"
-    return f"a condition is on the size {size}" if re.search(rf"\b{re.escape(size)}\b", relied) else ""
+    if re.search(rf"\b{re.escape(size)}\b", relied):
+        return f"a condition is on the size {size}"
+    return choice_for_all(graph)
 
 
 def shared_first_size(fields: Sequence[SignatureField]) -> str | None:

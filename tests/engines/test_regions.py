@@ -33,6 +33,19 @@ def test_texts_cut_a_pipeline() -> None:
     assert found == ["nodes 0-2", "op 'layer'"]
 
 
+def test_models_on_the_sides_of_a_choice_come_before_the_nodes_that_decide() -> None:
+    layers = [torch.nn.Linear(4, 4), torch.nn.ReLU()]
+    first, second = (
+        tracepack.script(torch.nn.Sequential(*layers * count).eval(), name=f"net{count}") for count in (2, 3)
+    )
+
+    def process(x):
+        y = first(x) if (x + 1).mean() > 0 else second(x)
+        return y * 2
+
+    assert names(process, torch.rand(3, 4)) == ["op 'net3'", "op 'net2'", "nodes 0-2", "nodes 5-5"]
+
+
 def test_a_region_computes_what_its_nodes_compute() -> None:
     layer = tracepack.script(torch.nn.Linear(4, 2), name="layer")
     mod = tracepack.trace(lambda x: (torch.relu(layer(x)), x.shape[0] * 2), torch.rand(3, 4))

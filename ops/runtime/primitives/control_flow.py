@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -13,8 +14,35 @@ from ..interrupts.changes import Change
 from ..torch_compiler import takes_control_flow
 from .nesting import check_nesting
 
+_others: ContextVar[Mapping[str, Callable[..., Any]]] = ContextVar("others", default=MappingProxyType({}))
+
+
+class Otherwise(Change):
+    """While it is entered, other functions stand in this thread for choices and loops, by the names of the operators.
+
+    So a run without data takes both sides of a choice, which no run with data does.
+    """
+
+    def __init__(self, functions: Mapping[str, Callable[..., Any]]) -> None:
+        self.functions, self.before = functions, _others.get()
+
+    def make(self) -> None:
+        """Puts the functions in place."""
+        _others.set(self.functions)
+
+    def undo(self) -> None:
+        """Puts those in place that were there."""
+        _others.set(self.before)
+
+
+def _other(name: str) -> Callable[..., Any] | None:
+    """What stands for an operator in this thread; torch's compiler cannot ask that, and never has to."""
+    return None if torch.compiler.is_dynamo_compiling() else _others.get().get(name)
+
 
 def _cond(pred: Any, on_true: Callable[..., Any], on_false: Callable[..., Any], operands: Any) -> Any:
+    if (other := _other("cond")) is not None:
+        return other(pred, on_true, on_false, operands)
     if isinstance(pred, torch.Tensor) and takes_control_flow():
         return _exported_cond(pred, on_true, on_false, tuple(operands))
     return on_true(*operands) if pred else on_false(*operands)
@@ -63,6 +91,8 @@ class LimitedRounds(Change):
 
 
 def _while(test: Callable[..., Any], body: Callable[..., Any], carried: Any, constant: Any = ()) -> Any:
+    if (other := _other("while_loop")) is not None:
+        return other(test, body, carried, constant)
     if takes_control_flow():
         loop: Any = torch.while_loop
         return loop(lambda *now: test(*now, *constant)[0], lambda *now: tuple(body(*now, *constant)), tuple(carried))
@@ -84,6 +114,8 @@ def rounds(
 
 def _map(body: Callable[..., Any], lists: Any, constant: Any = (), *tests: Callable[..., Any]) -> list[Any]:
     """The results for the items of some lists of one length, of those items for which all tests hold, one by one."""
+    if tests and (other := _other("filter")) is not None:
+        return other(body, lists, constant, *tests)  # type: ignore[no-any-return]
     if len({len(items) for items in lists}) > 1:
         raise GuardError("the lists of a loop have different lengths", got=[len(items) for items in lists])
     rounds = zip(*lists, strict=True)

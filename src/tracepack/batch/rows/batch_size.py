@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 import torch
 
 from ...ops.graph.errors import BatchError
+from ...pipeline.signature.whole_choices import choice_for_all
 from ..reading.parts import taken
 from .columns import Values
 from .compute import Work
@@ -45,8 +46,13 @@ def check_alone(work: Work, first: pa.Table) -> None:
         first: rows from the beginning; the first of them that are no bad rows are tried.
 
     Raises:
-        BatchError: they do not.
+        BatchError: they do not, or a choice is made for all rows at once, which no few rows show.
     """
+    if choice := choice_for_all(work.pipeline.graph):
+        raise BatchError(
+            "the answer for a row depends on the rows beside it", where=f"pipeline {work.pipeline.name!r}", got=choice,
+            fix="Run each row alone: batch_size=1.",
+        )  # fmt: skip
     values, count = sound_values(work, first.slice(0, _LOOKED))
     if count < _TRIED:
         values, count = sound_values(work, first)

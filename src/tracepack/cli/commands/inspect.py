@@ -68,7 +68,7 @@ def _not_by_rows(found: Described, inputs: list[SignatureField]) -> str:
     """Why `tracepack serve` cannot run rows of several requests together; empty where runs have to show it."""
     contents, stateful = found.contents, any(row.get("mutable") for row in found.manifest["constants"])
     fields = [*inputs, *output_fields(contents.graph)]
-    return refused_by_signature(stateful, fields, contents.facts.guards, found.signature)
+    return refused_by_signature(stateful, fields, contents.facts.guards, found.signature, contents.graph)
 
 
 def _packages(manifest: dict[str, Any]) -> list[str]:

@@ -58,7 +58,7 @@ def why_not_by_rows(pipeline: Pipeline, examples: Sequence[Mapping[str, Any]], m
     if len(fields) > MOST_FIELDS:
         return f"it has more than {MOST_FIELDS} inputs and outputs"
     guards = pipeline.program.facts.guards
-    if reason := refused_by_signature(pipeline.stateful, fields, guards, pipeline.signature):
+    if reason := refused_by_signature(pipeline.stateful, fields, guards, pipeline.signature, pipeline.graph):
         return reason
     feeds = [*(dict(feed) for feed in examples[:MOST_EXAMPLES] if _count(feed)), *_random_feeds(pipeline)]
     if not feeds:

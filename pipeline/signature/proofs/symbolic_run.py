@@ -1,4 +1,7 @@
-"""SymbolicRun: one run of a graph on tensors without data, whose free sizes are symbols of torch."""
+"""SymbolicRun: one run of a graph on tensors without data, whose free sizes are symbols of torch.
+
+Of a choice both sides run. Where these agree on a size, or all rounds of a loop do, the result has it.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,12 @@ from typing import Any
 
 import torch
 
-from ...ops.graph.graph import Graph
-from ...ops.graph.types import TensorType
-from ...ops.runtime.placement import home_of
-from ...ops.runtime.plan import Plan
+from ....ops.graph.graph import Graph
+from ....ops.graph.types import TensorType
+from ....ops.runtime.placement import home_of
+from ....ops.runtime.plan import Plan
+from ....ops.runtime.primitives.control_flow import Otherwise
+from .sides import Sides
 
 
 class SymbolicRun:
@@ -35,8 +40,13 @@ class SymbolicRun:
         mode = FakeTensorMode(shape_env=self.known, allow_non_fake_inputs=True)
         self.places: dict[Any, tuple[int, int]] = {}
         inputs = list(self._inputs(mode, graph, leaves_of_example, free))
-        with mode, torch.no_grad():
+        with mode, torch.no_grad(), Otherwise(Sides(self.known).functions()):
             self.result = Plan(graph, home=home_of(inputs)).run(inputs)
+
+    def questions(self) -> list[Any]:
+        """All that torch asked of the symbols, or took for granted of sizes that data decide."""
+        assumed = [each for found in self.known.deferred_runtime_asserts.values() for each in found]
+        return [each.expr for each in (*self.known.guards, *assumed)]
 
     def equations(self) -> list[Any]:
         """The equations that torch asked for, up to where it read a size as a plain number, which fixes that."""
@@ -62,7 +72,8 @@ class SymbolicRun:
 
         for index, (value, leaf) in enumerate(zip(graph.inputs, leaves_of_example, strict=True)):
             if not isinstance(value.type, TensorType) or not isinstance(leaf, torch.Tensor):
-                yield leaf
+                with mode:
+                    yield Sides(self.known).of_unknown_sizes(leaf)
                 continue
             kinds = [DimDynamic.DYNAMIC if dim in free[index] else DimDynamic.STATIC for dim in range(leaf.dim())]
             made = mode.from_tensor(leaf, symbolic_context=StatelessSymbolicContext(dynamic_sizes=kinds))

@@ -8,21 +8,21 @@ which may be broadcast. So each is tried: it is needed where the graph fails wit
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from ...ops.graph.errors import GraphError
-from ...ops.graph.graph import BodyCall, Facts, Graph, Guard, Node, Operator, Value
-from ...ops.graph.guards import Expression
-from ...ops.graph.operators.names import FRESH, VIEW, effect
-from ...ops.graph.program import Parameter, Parameters
-from ...ops.graph.traverse import leaves, uses
-from ...ops.graph.types import TensorType
-from ...ops.lowering.patches.silence import Silence
-from ...ops.lowering.sizes import dimension
-from ..recheck.sizes import pipeline_facts
+from ....ops.graph.errors import GraphError
+from ....ops.graph.graph import BodyCall, Facts, Graph, Guard, Node, Operator, Value
+from ....ops.graph.guards import Expression
+from ....ops.graph.operators.names import FRESH, VIEW, effect
+from ....ops.graph.program import Parameter, Parameters
+from ....ops.graph.traverse import leaves, uses
+from ....ops.graph.types import TensorType
+from ....ops.lowering.patches.silence import Silence
+from ....ops.lowering.sizes import dimension
+from ...recheck.sizes import pipeline_facts
 from .fake_runs import DRAWS, FakeRuns, Place, letters_of, sizes_beside, steps_of
 from .symbolic_run import SymbolicRun
 
@@ -55,7 +55,7 @@ def needed_sizes(graph: Graph, leaves_of_example: Sequence[Any]) -> list[Express
     needs: _Needs | None = None
     # An operator that knows nothing of symbols says nothing of sizes: then the run itself does.
     with suppress(Exception), Silence():
-        trial = FakeRuns(sized, leaves_of_example)
+        trial = FakeRuns(sized, leaves_of_example, {"cond": _either})
         if trial.runs({}) and not all(any(map(trial.runs, trial.others(places))) for places in letters):
             run = SymbolicRun(sized, leaves_of_example, _dims(letters, len(graph.inputs)))
             needs = _Needs(trial, run.places, letters)
@@ -69,19 +69,44 @@ def _dims(letters: Sequence[Sequence[Place]], inputs: int) -> list[list[int]]:
     return [[dim for places in letters for index, dim in places if index == each] for each in range(inputs)]
 
 
-def _without_data(graph: Graph) -> Graph:
-    """The nodes whose sizes follow from those of the inputs alone, without results."""
-    unknown = {id(value) for value in graph.inputs if not isinstance(value.type, TensorType)}
+def _without_data(graph: Graph, unknown: Collection[int] = ()) -> Graph:
+    """The nodes whose sizes follow from those of the inputs alone, without results.
+
+    Args:
+        graph: the graph.
+        unknown: the ids of inputs of which nothing is known.
+    """
+    unknown = {id(value) for value in graph.inputs if not isinstance(value.type, TensorType)} | {*unknown}
     kept = list[Node]()
     for node in graph.nodes:
         used = {id(leaf) for leaf in uses(node) if isinstance(leaf, Value)}
-        if node.varying or not _tells_sizes(node) or used & unknown:
+        if node.target == Operator("cond"):
+            kept.append(_choice(node, unknown))
+            unknown |= {id(leaf) for leaf in leaves(node.output)}
+        elif node.varying or not _tells_sizes(node) or used & unknown:
             if isinstance(node.target, BodyCall) and not used & unknown:
                 kept.append(_beginning(node, node.target))
             unknown |= {id(leaf) for leaf in leaves(node.output)} | (used if _changes(node) else set())
         else:
             kept.append(node)
     return Graph(graph.inputs, tuple(kept), ())
+
+
+def _choice(node: Node, unknown: Collection[int]) -> Node:
+    """A choice without its condition and its results: it needs what both of its sides need."""
+    _, *sides, operands = node.args
+    places = [place for place, leaf in enumerate(operands) if id(leaf) in unknown]
+    graphs = [_without_data(side, {id(side.inputs[place]) for place in places}) for side in sides]
+    known = tuple(None if place in places else leaf for place, leaf in enumerate(operands))
+    return Node(node.target, (True, *graphs, known), {}, (), node.line)
+
+
+def _either(pred: Any, on_true: Callable[..., Any], on_false: Callable[..., Any], operands: Sequence[Any]) -> Any:
+    """A choice without results runs where one of its sides does."""
+    try:
+        return on_true(*operands)
+    except Exception:
+        return on_false(*operands)
 
 
 def _beginning(node: Node, call: BodyCall) -> Node:

@@ -2,7 +2,8 @@
 
 A second recording shows which sizes change with the first one of an input. What the others are is seen here: the graph
 runs once on tensors whose free sizes are symbols. A size of a result that comes out as a symbol is that letter, unless
-torch asked something of the symbol on the way, such as whether it is below 100: then it holds for some sizes only.
+torch asked something of the symbol on the way, such as whether it is below 100: then it holds for some sizes only. Of a
+choice both sides run, and of a loop as many rounds as it takes until no size changes (`sides`).
 """
 
 from __future__ import annotations
@@ -13,15 +14,15 @@ from typing import Any
 
 import torch
 
-from ...ops.graph.graph import Graph, KernelCall, Node, Operator, Value
-from ...ops.graph.operators.names import FRESH, VIEW, effect
-from ...ops.graph.program import Parameters
-from ...ops.graph.traverse import leaves, uses, walk
-from ...ops.graph.types import TensorType
-from ...ops.lowering.patches.silence import Silence
-from ..recheck.sizes import forget_contradicted, results
+from ....ops.graph.graph import Graph, KernelCall, Operator, Value
+from ....ops.graph.program import Parameters
+from ....ops.graph.traverse import leaves, walk
+from ....ops.graph.types import TensorType
+from ....ops.lowering.patches.silence import Silence
+from ...recheck.sizes import forget_contradicted, results
 from .fake_runs import DRAWS, FakeRuns, letters_of
 from .symbolic_run import SymbolicRun
+from .unknown_numbers import needed_for, without_numbers
 
 MOST_NODES, MOST_RESULTS = 5_000, 8
 _OF_TORCH = ("torch.", "aten.", "py.", "cond", "while_loop", "map")
@@ -42,7 +43,7 @@ def prove_sizes(graph: Graph, parameters: Parameters, leaves_of_example: Sequenc
         return
     _prove(graph, leaves_of_example)
     for value in list(filter(_lacks, unknown))[:MOST_RESULTS]:  # what others need of the data, it may not need
-        _prove(_needed_by(value, graph), leaves_of_example)
+        _prove(needed_for(value, graph), leaves_of_example)
 
 
 def deny_sizes(graph: Graph, parameters: Parameters, leaves_of_example: Sequence[Any]) -> None:
@@ -53,7 +54,7 @@ def deny_sizes(graph: Graph, parameters: Parameters, leaves_of_example: Sequence
     """
     named = [value for value in leaves(graph.output) if isinstance(value, Value) and _has_letter(value)]
     for value in named[:MOST_RESULTS]:
-        part = _needed_by(value, graph)
+        part = needed_for(value, graph)
         if not _runs_without_data(part):
             continue
         with suppress(Exception), Silence():
@@ -69,25 +70,16 @@ def _prove(graph: Graph, leaves_of_example: Sequence[Any]) -> None:
         return
     # Where it needs data, or an operator knows nothing of symbols, sizes stay unknown.
     with suppress(Exception), Silence():
-        run = SymbolicRun(graph, leaves_of_example, [_free(value) for value in graph.inputs])
+        rewritten = without_numbers(graph)
+        if rewritten is None:
+            return
+        run = SymbolicRun(rewritten, leaves_of_example, [_free(value) for value in graph.inputs])
         sizes = _NamedSizes(run, graph, leaves_of_example)
         for value, found in results(graph.output, run.result):
             kind = value.type
             if isinstance(kind, TensorType) and isinstance(found, torch.Tensor) and found.dim() == len(kind.shape):
                 pairs = zip(kind.shape, found.shape, strict=True)
                 value.type = TensorType(kind.dtype, tuple(sizes.named(n) if s == "?" else s for s, n in pairs))
-
-
-def _needed_by(value: Value, graph: Graph) -> Graph:
-    """The graph with one result, and without the nodes and guards that it does not need."""
-    needed, kept = {id(value)}, list[Node]()
-    for node in reversed(graph.nodes):
-        used = {id(leaf) for leaf in uses(node) if isinstance(leaf, Value)}
-        changes = isinstance(node.target, Operator) and effect(node.target.name) not in (FRESH, VIEW) and used & needed
-        if changes or any(id(leaf) in needed for leaf in leaves(node.output)):
-            kept.append(node)
-            needed |= used
-    return Graph(graph.inputs, tuple(reversed(kept)), value)
 
 
 def _free(value: Value) -> list[int]:
@@ -130,8 +122,9 @@ class _NamedSizes:
             for symbol, (index, dim) in run.places.items()
             if isinstance(kind := kinds[index], TensorType)
         }
-        self.asked = {symbol for guard in run.known.guards for symbol in self._asked_by(guard.expr)}
-        self.exact = not run.known.guards and all(isinstance(leaf, torch.Tensor) for leaf in leaves_of_example)
+        questions = run.questions()
+        self.asked = {symbol for question in questions for symbol in self._asked_by(question)}
+        self.exact = not questions and all(isinstance(leaf, torch.Tensor) for leaf in leaves_of_example)
 
     def _asked_by(self, question: Any) -> set[Any]:
         """The symbols in a question: none where sizes of one letter are equal, which the pipeline checks."""

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import torch
 
-from ...ops.graph.graph import Graph
-from ...ops.graph.traverse import walk
-from ...ops.graph.types import TensorType
-from ...ops.runtime.placement import home_of
-from ...ops.runtime.plan import Plan
+from ....ops.graph.graph import Graph
+from ....ops.graph.traverse import walk
+from ....ops.graph.types import TensorType
+from ....ops.runtime.placement import home_of
+from ....ops.runtime.plan import Plan
+from ....ops.runtime.primitives.control_flow import Otherwise
 
 Place = tuple[int, int]
 """An input, and a dimension of it."""
@@ -49,9 +51,14 @@ class FakeRuns:
     Args:
         graph: the graph; none of its nodes needs data.
         leaves_of_example: the flat inputs.
+        otherwise: what stands for choices.
     """
 
-    def __init__(self, graph: Graph, leaves_of_example: Sequence[Any]) -> None:
+    def __init__(
+        self, graph: Graph, leaves_of_example: Sequence[Any],
+        otherwise: Mapping[str, Callable[..., Any]] = MappingProxyType({}),
+    ) -> None:  # fmt: skip
+        self.otherwise = otherwise
         self.plan, self.example = Plan(graph, home=home_of(leaves_of_example)), leaves_of_example
         self.steps, self.left = steps_of(graph), _MOST_STEPS
 
@@ -78,7 +85,7 @@ class FakeRuns:
         self.left -= self.steps
         if self.left < 0:
             return None
-        with FakeTensorMode(allow_non_fake_inputs=True), torch.no_grad():
+        with FakeTensorMode(allow_non_fake_inputs=True), torch.no_grad(), Otherwise(self.otherwise):
             inputs = [
                 torch.empty(
                     [sizes.get((index, dim), size) for dim, size in enumerate(leaf.shape)],
