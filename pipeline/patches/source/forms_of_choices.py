@@ -84,11 +84,16 @@ def _check(test: ast.expr, error: ast.Raise, line: ast.stmt) -> ast.stmt:
 
 
 def _searched(line: ast.For, name: str) -> list[ast.stmt]:
-    """A loop that looks for something and sets a variable otherwise, which is set before the loop then."""
+    """A loop that looks for something and sets a variable otherwise, which is set before the loop then.
+
+    That is so where the loop leaves what the variable is set to as it was, and breaks for no other reason.
+    """
     match line.body:
         case [*before, ast.If(test, [ast.Assign([ast.Name(found)], value), ast.Break()], [])] if found == name:
             asked = [line.target, line.iter, test, value, *before]
-            if name not in names_read(asked) | names_set(asked):
+            breaks = any(isinstance(part, ast.Break) for part in within(*before))
+            moves = names_read(line.orelse) & names_set(asked)
+            if not breaks and not moves and name not in names_read(asked) | names_set(asked):
                 made = ast.For(line.target, line.iter, line.body, [], line.type_comment)
                 return [*line.orelse, ast.copy_location(made, line)]
     return [line]
