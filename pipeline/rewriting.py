@@ -178,9 +178,14 @@ def _functions(process: Callable[..., Any]) -> Iterator[FunctionType]:
 def _asked(attempted: Attempted | None, problem: Exception | None) -> set[tuple[str, int]]:
     """The lines whose branches hold for one way, or are refused."""
     if attempted is None:
-        said = str(problem)
-        return _places(problem) if any(why in said for why in _OF_BRANCHES) else set()
-    return set(_guarded(attempted.found.graph))
+        return _of_branch(problem)
+    given_up = attempted.earlier.refused, attempted.earlier.of_lists
+    return set(_guarded(attempted.found.graph)).union(*map(_of_branch, given_up))
+
+
+def _of_branch(problem: Exception | None) -> set[tuple[str, int]]:
+    """The lines that a refusal names, where it is one of a branch."""
+    return _places(problem) if any(why in str(problem) for why in _OF_BRANCHES) else set()
 
 
 def _guarded(graph: Graph) -> Iterator[tuple[str, int]]:

@@ -93,6 +93,8 @@ def _match(recorder: Recorder, name: str, pattern: str, flags: int, text: Any) -
     tested, without = _is_tested(), without_match(_users_frame().f_code, *_running())
     if without not in ("", SKIPS) and found.concrete:
         taken = required(recorder, found, f"the function raises {without} where there is no match")
+    elif recorder.untaken and not tested and not found.concrete:
+        return recorder.scalar(f"re_{name}", pattern, flags, text)  # the example does not come here
     elif loop is None or loop.closed:
         taken = recorder.pin(found, MATCH if tested else "the function goes on by the match")
     else:

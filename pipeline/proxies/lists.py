@@ -10,7 +10,7 @@ from typing import Any
 
 from ...ops.graph.errors import RecordError
 from ...ops.graph.graph import Guard, Node, Value
-from ...ops.runtime.user_code import is_users, running_instruction, user_line
+from ...ops.runtime.user_code import is_users, names_to_unpack, user_line
 from ...ops.tracing_hook import current
 from .base import Traced, is_traced
 from .tracer import Tracer
@@ -201,7 +201,7 @@ class TracedList(Growing, Traced):
             return self
         found = TracedList(tracer, tracer.arguments(self), self.concrete, self.varies)
         found.sized_by, found.given, found.constants = self.sized_by, self.given, self.constants
-        found.objects, found.with_none = self.objects, self.with_none
+        found.objects, found.with_none, found.samples = self.objects, self.with_none, self.samples
         return found
 
     def like(self, value: Value, concrete: list[Any]) -> TracedList:
@@ -222,12 +222,12 @@ class TracedList(Growing, Traced):
         return bool(self.length() != 0)
 
     def __iter__(self) -> Any:
-        count = self._unpacked() if running_instruction() == "UNPACK_SEQUENCE" else len(self)
+        count = len(self) if (many := names_to_unpack()) is None else self._unpacked(many)
         return iter([self[i] for i in range(count)])
 
-    def _unpacked(self) -> int:
+    def _unpacked(self, many: int) -> int:
         """The length, guarded where data decides it, too: Python fails as well where it unpacks another number."""
-        count, length = len(self.concrete), self.length()
+        count, length = many if self.tracer.untaken else len(self.concrete), self.length()
         guard = Guard(count, f"the function unpacks it into {count} values")
         length.tracer.nodes.append(Node(guard, (length.value,), {}, None, user_line()))
         return count
@@ -270,8 +270,8 @@ class TracedList(Growing, Traced):
             return lambda: self.tracer.scalar("list", self)
         if name in GROWING and self.loop is not None:
             return partial(self._changed, name)
-        fix = {"sort": _SORT, "pop": _POP}.get(name, CHANGE)
-        return self.tracer.refuse(f"list.{name} on a list of any length cannot be recorded", fix)
+        what = f"list.{name} on a list of any length cannot be recorded"
+        return self.tracer.refuse(what, {"sort": _SORT, "pop": _POP}.get(name, CHANGE))
 
     def _changed(self, name: str, *args: Any, **options: Any) -> Any:
         """Stands for a method that changes the list."""

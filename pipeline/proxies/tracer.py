@@ -133,9 +133,11 @@ class Refuser(Protocol):
     Attributes:
         printing: whether `print` turns values into text, which cannot come back into the graph.
         plainly_used: why something was fixed that a recording of other code may leave free.
+        untaken: whether this is a branch that the example does not take.
     """
 
     printing: bool
+    untaken: bool
     plainly_used: str
 
     def refuse(self, what: str, fix: str) -> NoReturn:

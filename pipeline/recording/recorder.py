@@ -70,6 +70,8 @@ class Recorder(TorchFunctionMode):
         rounds: the loops over lists of any length; examples: the stand-in of a value that is no tensor, by its id.
     """
 
+    untaken = False
+
     def __init__(self, settled: bool = False) -> None:
         super().__init__()
         self.settled = settled

@@ -149,6 +149,7 @@ def record_scalar(recorder: Tracer, name: str, args: tuple[Any, ...], found: Any
     if type(stand_in) is TracedList:
         stand_in.given, stand_in.objects, stand_in.with_none = given, _objects(name, args), sample
         stand_in.value.type = stand_in.value.type if sample is None else ANY
+        stand_in.samples = args[0].samples if name in _SAME_ITEMS and type(args[0]) is TracedList else ()
     follow_grad_mode(recorder)
     recorder.nodes.append(Node(Operator(f"py.{name}"), arguments, {}, output, user_line(), varies or bool(arrays)))
     return stand_in
