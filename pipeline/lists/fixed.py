@@ -109,7 +109,7 @@ def lengths(lists: Mapping[str, int], error: Exception) -> list[str]:
 def _lines(graph: Graph) -> Iterator[str]:
     constant = set(_constant_sizes(graph))
     made = {id(leaf): node for node in walk(graph) for leaf in leaves(node.output) if isinstance(leaf, Value)}
-    inputs = set(map(id, graph.inputs))
+    inputs, unbounded = set(map(id, graph.inputs)), set[str]()
     for node in walk(graph):
         if isinstance(node.target, Guard):
             value = node.args[0]
@@ -128,7 +128,8 @@ def _lines(graph: Graph) -> Iterator[str]:
             )
         elif isinstance(node.target, Operator) and is_expression(node.target.name):
             pattern, flags = pattern_among(node.target.name, node.args)
-            if not is_linear(pattern, flags, kind_of(node.target.name, node.args)):
+            if pattern not in unbounded and not is_linear(pattern, flags, kind_of(node.target.name, node.args)):
+                unbounded.add(pattern)
                 yield f"{node.line}: the file needs load(path, trust=True): the time of {pattern!r} has no bound"
 
 

@@ -133,10 +133,11 @@ class Refuser(Protocol):
     Attributes:
         printing: whether `print` turns values into text, which cannot come back into the graph.
         plainly_used: why something was fixed that a recording of other code may leave free.
-        untaken: whether this is a branch that the example does not take.
+        branches: whether this is the recording of a branch; untaken: of one that the example does not take.
     """
 
     printing: bool
+    branches: bool
     untaken: bool
     plainly_used: str
 

@@ -45,6 +45,8 @@ class Branch(Recorder):
         stood_in: the first such failure.
     """
 
+    branches = True
+
     def __init__(self, parent: Recorder, untaken: bool = False) -> None:
         super().__init__(settled=parent.settled)
         self.parent = parent
@@ -82,12 +84,11 @@ class Branch(Recorder):
             with torch._C.DisableTorchFunction(), self.within():
                 if resolve(f"py.{name}")(*given) is None and name in MATCHES:
                     raise ValueError("there is no match")
-        except FAILURES as error:
-            found = untaken_result(name, args, given)
+        except Exception as error:
+            fails = isinstance(error, FAILURES) or name == "ord"  # which takes a text of one character only
+            found = untaken_result(name, args, given) if fails else NOTHING
             self.stood_in = self.stood_in or (None if found is NOTHING else error)
-            return found
-        except Exception:  # it is raised where the operator is recorded
-            return NOTHING
+            return found  # an error of any other kind is raised where the operator is recorded
         return NOTHING
 
     def pin(self, scalar: Any, reason: str) -> Any:

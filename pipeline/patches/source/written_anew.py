@@ -17,6 +17,7 @@ from types import CodeType, FunctionType
 
 from ....ops.runtime.interrupts.unheard import Unheard
 from ....ops.runtime.user_code import codes_in
+from .asked_matches import without_held_matches
 from .choice_expressions import OWN_SIDE, ChoiceExpressions
 from .choice_statements import FunctionBody
 from .forms_of_choices import copied
@@ -143,8 +144,10 @@ def _writes(function: ast.AST, lines: frozenset[int]) -> bool:
         case ast.FunctionDef(args=given, body=body) if not any(isinstance(each, generates) for each in within(*body)):
             if any(isinstance(each, ast.Name) and each.id in _UNSEEN for each in ast.walk(function)):
                 return False
-            made = FunctionBody(lines, parameters(given), body)
-            function.body = made.rewritten(body)
+            assert isinstance(function, ast.FunctionDef)
+            lines = lines | without_held_matches(function, lines)
+            made = FunctionBody(lines, parameters(given), function.body)
+            function.body = made.rewritten(function.body)
             return made.count > 0
         case ast.Lambda(given, body) if not any(isinstance(each, generates) for each in within(body)):
             choices = ChoiceExpressions(lines, parameters(given))

@@ -26,8 +26,9 @@ NOTHING: Any = object()
 _PLAIN: dict[str, Any] = {"int": 1, "float": 1.0, "bool": True, "str": "x"}
 _BY_NAME: dict[str, Any] = {
     "int": 1, "float": 1.0, "truediv": 1.0, "ord": 97, "chr": "x", "index": 0, "str_index": 0, "str_rindex": 0,
-    "math_pow": 1.0, "statistics": 1.0, "re_group": "", "from_hex": b"x", "b64decode": b"x", "decode": "x", **dict.fromkeys(MATH, 1.0),
-    **dict.fromkeys(("floor", "ceil", "trunc"), 1),
+    "math_pow": 1.0, "re_group": "", "from_hex": b"x", "b64decode": b"x", "decode": "x",
+    **dict.fromkeys(MATH, 1.0), **dict.fromkeys(("floor", "ceil", "trunc"), 1),
+    **dict.fromkeys(("modf", "frexp"), NOTHING),
 }  # fmt: skip
 
 
@@ -90,6 +91,12 @@ def _number(args: Sequence[Any], concrete: Sequence[Any]) -> Any:
     return 1.0 if any(isinstance(each, float) for each in concrete) else 1
 
 
+def _statistic(args: Sequence[Any], concrete: Sequence[Any]) -> Any:
+    """What is reckoned of a list of floats; of ints some functions give an int, and some a float."""
+    floats = isinstance(_item(args[1:], concrete[1:]), float)
+    return 1.0 if floats and concrete[0] not in ("multimode", "quantiles") else NOTHING
+
+
 def _date(args: Sequence[Any], concrete: Sequence[Any]) -> Any:
     """What is read from a text that is no date."""
     day = datetime.datetime(2001, 2, 3, 4, 5, 6)
@@ -116,6 +123,7 @@ def _match(args: Sequence[Any], concrete: Sequence[Any]) -> Any:
 
 
 _SPECIAL: dict[str, Callable[[Sequence[Any], Sequence[Any]], Any]] = {
-    "lookup": _entry, "getitem": _item, "max": _item, "min": _item, "best_by": _item_of_second, "floordiv": _number, "mod": _number,
-    "pow": _number, "date": _date, "decimal": _decimal, **dict.fromkeys(MATCHES, _match),
+    "lookup": _entry, "getitem": _item, "max": _item, "min": _item, "best_by": _item_of_second,
+    "floordiv": _number, "mod": _number, "date": _date, "decimal": _decimal, "statistics": _statistic,
+    **dict.fromkeys(MATCHES, _match),
 }  # fmt: skip
