@@ -36,7 +36,7 @@ Line = tuple[str, int]
 """The path of a file, and a number in it."""
 _PLACE = re.compile(r"(?:^|called by )([^:]+):(\d+) in ")
 _OTHERWISE = (LIBRARY_BRANCH, RAISING_BRANCH)
-_OF_BRANCHES = ("branch", "it was compared", "asks whether there is a match")
+_OF_BRANCHES = ("branch", "it was compared", "asks whether there is a match", "gives None for a key that is missing")
 
 
 @dataclass

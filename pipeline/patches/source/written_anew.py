@@ -17,10 +17,10 @@ from types import CodeType, FunctionType
 
 from ....ops.runtime.interrupts.unheard import Unheard
 from ....ops.runtime.user_code import codes_in
-from .asked_matches import without_held_matches
 from .choice_expressions import OWN_SIDE, ChoiceExpressions
 from .choice_statements import FunctionBody
 from .forms_of_choices import copied
+from .held_values import without_held_values
 from .scoping import parameters, within
 
 _anew: ContextVar[Mapping[tuple[str, CodeType], CodeType] | None] = ContextVar("anew", default=None)
@@ -145,10 +145,10 @@ def _writes(function: ast.AST, lines: frozenset[int]) -> bool:
             if any(isinstance(each, ast.Name) and each.id in _UNSEEN for each in ast.walk(function)):
                 return False
             assert isinstance(function, ast.FunctionDef)
-            lines = lines | without_held_matches(function, lines)
-            made = FunctionBody(lines, parameters(given), function.body)
+            held = without_held_values(function, lines)
+            made = FunctionBody(lines | held, parameters(given), function.body)
             function.body = made.rewritten(function.body)
-            return made.count > 0
+            return made.count > 0 or bool(held)
         case ast.Lambda(given, body) if not any(isinstance(each, generates) for each in within(body)):
             choices = ChoiceExpressions(lines, parameters(given))
             function.body = choices.visit(body)
