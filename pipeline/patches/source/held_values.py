@@ -35,16 +35,19 @@ _METHODS = (
 """Methods that change nothing, so that it does not matter how often they are called."""
 
 
-def without_held_values(function: ast.FunctionDef, lines: Collection[int]) -> set[int]:
+def without_held_values(function: ast.FunctionDef | ast.Lambda, lines: Collection[int]) -> set[int]:
     """Puts what a variable was given in its place, where that is asked for on one of some lines.
 
     Returns:
         The lines of what asks for the variable then.
     """
+    unnamed = _Unnamed(lines)
+    if isinstance(function, ast.Lambda):
+        function.body = unnamed.visit(function.body)
+        return unnamed.found
     given = [each for each in within(*function.body) if isinstance(each, ast.Assign | ast.NamedExpr)]
     names = {name for each in given if each.lineno in lines and _holds(each.value) for name in names_set([each])}
     places = _Places(names - captured_names(function.body) - parameters(function.args))
-    unnamed = _Unnamed(lines)
     function.body = [unnamed.visit(each) for each in places.block(function.body, set())]
     return places.found | unnamed.found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+import warnings
 from collections import Counter
 
 import pytest
@@ -223,13 +224,16 @@ FORMS = {
 @pytest.mark.parametrize("name", FORMS)
 def test_the_form_that_is_shown_for_a_match_goes_both_ways(name, tmp_path) -> None:
     body, form = FORMS[name]
-    process = made(
-        f"import re\ndef process(text):\n{textwrap.indent(textwrap.dedent(body), '    ')}", tmp_path / "plain.py"
-    )
+    source = f"import re\ndef process(text):\n{textwrap.indent(textwrap.dedent(body), '    ')}"
+    process = made(source, tmp_path / "process.py")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        asked = loaded(process, "b=c")
+    process = made(f"{source}    return locals()\n", tmp_path / "plain.py")  # which is not written anew
     with pytest.warns(UserWarning, match=rf"whether there is a match\. {re.escape(form)}.* keeps both ways"):
         tracepack.trace(process, "b=c")
     lines = [form] if form.startswith("return") else ["kind = 'none'", form, "return kind"]
     written = "".join(f"    {line}\n" for line in lines)
     mod = loaded(made(f"import re\ndef process(text):\n{written}", tmp_path / "written.py"), "b=c")
     for text in ("b=c", "b=x", "=x b=c", "", "q=r=s", "-=z"):
-        assert mod(text) == process(text)
+        assert mod(text) == asked(text) == process(text)
