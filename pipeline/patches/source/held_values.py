@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator, Sequence
 
-from .choice_expressions import called
+from .choice_expressions import CHANGING, called
 from .forms_of_choices import copied
 from .scoping import captured_names, names_read, names_set, parameters, read_first, within
 
@@ -165,13 +165,38 @@ class _Places:
             case ast.Assign([ast.Name(name)], value) if _holds(value) and name in self.names:
                 end = next((at for at, each in enumerate(rest) if _gives(each, name)), len(rest))
                 changed = names_set(rest[:end]) & (names_read([value]) | {name})
-                if changed or (end == len(rest) and name in after):
+                if changed or _alter(rest[:end], value) or (end == len(rest) and name in after):
                     return False
                 asked = _Asked(name, value)
                 rest[:end] = [asked.visit(each) for each in rest[:end]]
                 self.found |= asked.lines
                 return True
         return False
+
+
+def _alter(lines: Sequence[ast.stmt], value: ast.expr) -> bool:
+    """Whether some statements may change the table that an expression asks, or an attribute that it reads."""
+    for part in within(*lines):
+        match part:
+            case ast.Subscript(base, _, ast.Store() | ast.Del()) | ast.Attribute(base, _, ast.Store() | ast.Del()):
+                altered = [base]
+            case ast.Call(ast.Attribute(base, method), given):
+                altered = [*([base] if method in CHANGING else []), *(given if _asks_table(value) else [])]
+            case ast.Call(_, given) if _asks_table(value):
+                altered = given
+            case _:
+                altered = []
+        if any(names_read([each]) & names_read([_owner(value)]) for each in altered):
+            return True
+    return False
+
+
+def _owner(value: ast.expr) -> ast.expr:
+    """The pattern or the table that an expression asks."""
+    match value:
+        case ast.Call(ast.Attribute(owner)):
+            return owner
+    return value
 
 
 def _gives(line: ast.stmt, name: str) -> bool:

@@ -15,6 +15,7 @@ from typing import Any
 from ....ops.graph.errors import GuardError
 from ....ops.graph.operators.names import MATH
 from ....ops.graph.types import STRINGS, ListType, ScalarType
+from ....ops.runtime.safety.patterns import absent_groups
 from ..base import is_traced
 
 FAILURES = (ValueError, LookupError, ArithmeticError, GuardError)
@@ -115,11 +116,12 @@ def _decimal(args: Sequence[Any], concrete: Sequence[Any]) -> Any:
 
 
 def _match(args: Sequence[Any], concrete: Sequence[Any]) -> Any:
-    """A match with the groups of a pattern."""
+    """A match with the groups of a pattern; those that need not take part are such groups again."""
     pattern, flags, _ = concrete
-    found = re.compile(pattern, flags)
+    found, absent = re.compile(pattern, flags), absent_groups(pattern, flags)
     names = {place: f"?P<{name}>" for name, place in found.groupindex.items()}
-    return re.match("".join(f"({names.get(place, '')})" for place in range(1, found.groups + 1)), "")
+    groups = [f"({names.get(each, '')}){'?' * (each in absent)}" for each in range(1, found.groups + 1)]
+    return re.match("".join(groups), "")
 
 
 _SPECIAL: dict[str, Callable[[Sequence[Any], Sequence[Any]], Any]] = {
