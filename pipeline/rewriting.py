@@ -8,17 +8,18 @@ its guard.
 
 from __future__ import annotations
 
+import linecache
 import re
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import PurePath
 from types import FunctionType
 from typing import Any
 
-from ..ops.graph.errors import RecordError
-from ..ops.graph.graph import Graph, Guard
+from ..ops.graph.errors import RecordError, add_place
+from ..ops.graph.graph import Graph, Guard, SourceLine
 from ..ops.graph.traverse import subgraphs, walk
 from ..ops.graph.types import TensorType
 from ..ops.runtime.user_code import attribute, user_stacklevel
@@ -28,6 +29,7 @@ from .patches.source.written_anew import choices_of, written_anew
 from .pipeline import Pipeline
 from .proxies.branches import LIBRARY_BRANCH, RAISING_BRANCH
 from .recheck.reach.objects import Objects
+from .rules.advice.refused_choices import cause_of
 
 MOST_REWRITTEN = 10
 """Recordings of functions that are written anew."""
@@ -39,6 +41,10 @@ _OTHERWISE = (LIBRARY_BRANCH, RAISING_BRANCH)
 _OF_BRANCHES = ("branch", "it was compared", "asks whether there is a match", "gives None for a key that is missing")
 
 
+_OF_CONTROL = ("cond: ", "while_loop: ", "a branch ", "a choice ")
+"""How refusals of what is recorded both ways begin."""
+
+
 @dataclass
 class Attempted:
     """What one call of `attempt` gave.
@@ -47,17 +53,19 @@ class Attempted:
         found: the pipeline.
         lines: what is to be said of lengths that it fixes.
         earlier: what was given up for it.
+        causes: why choices hold for one way, by the places of their lines: ``"file.py:3"``.
     """
 
     found: Pipeline
     lines: list[str]
     earlier: GivenUp
+    causes: dict[str, str] = field(default_factory=dict)
 
     def told(self) -> Pipeline:
         """The pipeline, after all was said that is to be said of it."""
         for text in dict.fromkeys(self.earlier.notes):
             warnings.warn(text, stacklevel=user_stacklevel())
-        return telling(self.found, self.lines, self.earlier.refused, self.earlier.mixed)
+        return telling(self.found, self.lines, self.earlier.refused, self.earlier.mixed, self.causes)
 
     def guards(self) -> list[int]:
         """How many conditions each run checks, then how many those do that take one way, and so on inside of that."""
@@ -83,13 +91,24 @@ def with_choices_anew(process: Callable[..., Any], attempt: Callable[[list[Any]]
         best = attempt([])
     except RecordError as error:
         problem = error
-    asked = _asked(best, problem)
+    asked, causes = _asked(best, problem), dict[str, str]()
     if asked:
-        best = _Search(process, attempt, best).result(asked)
+        search = _Search(process, attempt, best)
+        best, causes = search.result(asked), search.causes
     if best is None:
         assert problem is not None
-        raise problem
+        raise _explained(problem, causes)
+    best.causes = causes
     return best
+
+
+def _explained(problem: Exception, causes: dict[str, str]) -> Exception:
+    """A refusal of a choice, with the reason why it cannot go both ways in place of a form that would not either."""
+    place = next((f"{name}:{number}" for name, number in _PLACE.findall(getattr(problem, "where", ""))), "")
+    if isinstance(problem, RecordError) and place in causes:
+        problem.fix = f"{causes[place]}."
+        add_place(problem, "")
+    return problem
 
 
 class _Search:
@@ -107,6 +126,7 @@ class _Search:
         self.attempt, self.best = attempt, best
         self.functions = list(_functions(process))
         self.taken, self.failed, self.left = set[Line](), set[Line](), MOST_REWRITTEN
+        self.causes = dict[str, str]()
         self.further = set[tuple[str, int]]()  # lines that are refused after those taken, where no attempt went through
 
     def result(self, asked: set[tuple[str, int]]) -> Attempted | None:
@@ -144,10 +164,20 @@ class _Search:
         if self._lines(further) - lines - self.failed:
             self.taken, self.further = lines, further
             return None
+        self._explain(more, problem or found)
         self.failed |= {
             line for line in more if len(more) == 1 or (PurePath(line[0]).name, line[1]) in _places(problem)
         }
         return None
+
+    def _explain(self, lines: set[Line], refused: Any) -> None:
+        """Takes note of why choices on some lines cannot go both ways: of what was refused on one of them."""
+        given_up = (refused.earlier.refused, refused.earlier.of_lists) if isinstance(refused, Attempted) else (refused,)
+        for error in (each for each in given_up if isinstance(each, RecordError)):
+            for path, number in lines:
+                line = SourceLine(PurePath(path).name, number, "", linecache.getline(path, number).strip())
+                if (line.file, number) in _places(error) and error.what.startswith(_OF_CONTROL):
+                    self.causes.setdefault(f"{line.file}:{number}", cause_of(error, line))
 
     def _lines(self, asked: set[tuple[str, int]]) -> set[Line]:
         found = set[Line]()

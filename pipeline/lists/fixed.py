@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Protocol, TypeVar
 
 from ...ops.graph.errors import RecordError
@@ -45,7 +46,11 @@ OF_ONE_TYPE = "One side gives an int and one a float: with one type on all, as 1
 
 
 def telling(
-    pipeline: Traced, lines: Iterable[str] = (), refused: RecordError | None = None, mixed: Collection[str] = ()
+    pipeline: Traced,
+    lines: Iterable[str] = (),
+    refused: RecordError | None = None,
+    mixed: Collection[str] = (),
+    causes: Mapping[str, str] = MappingProxyType({}),
 ) -> Traced:
     """A pipeline, with a line of warning for each value that it fixes, and for a need of trust; and some more lines.
 
@@ -54,8 +59,9 @@ def telling(
         lines: more lines.
         refused: for what lists of any length were refused; it is why a comprehension has a fixed length.
         mixed: the lines of choices between an int and a float.
+        causes: why choices go one way only, by their places.
     """
-    given = [_of_one_type(line, mixed) for line in (*lines, *_lines(pipeline.graph))]
+    given = [_explained(_of_one_type(line, mixed), causes) for line in (*lines, *_lines(pipeline.graph))]
     found = [line if refused is None else _with_cause(line, refused) for line in given]
     for line in dict.fromkeys([*found, *caught_errors(pipeline.graph)]):
         warnings.warn(line, UserWarning, stacklevel=user_stacklevel())
@@ -67,6 +73,16 @@ def _of_one_type(line: str, mixed: Collection[str]) -> str:
     before, branched, _ = line.partition(_BRANCHED)
     own = branched and any(line.startswith(f"{each}: ") for each in mixed)
     return f"{before}{branched}. {OF_ONE_TYPE}" if own else line
+
+
+def _explained(line: str, causes: Mapping[str, str]) -> str:
+    """A line about a branch, with the reason why it goes one way in place of a form that would not go both either."""
+    cause = next((text for place, text in causes.items() if line.startswith(f"{place} in ")), "")
+    for why in (_BRANCHED, "because it was compared", f"because {MATCH}") if cause else ():
+        before, branched, _ = line.partition(f"{why}. ")
+        if branched:
+            return f"{before}{branched}{cause}"
+    return line
 
 
 _BRANCHED = f"because {BRANCH}"
