@@ -28,7 +28,9 @@ from .lists.fixed import telling
 from .patches.source.written_anew import choices_of, written_anew
 from .pipeline import Pipeline
 from .proxies.branches import LIBRARY_BRANCH, RAISING_BRANCH
+from .recheck.mismatch import NO_INPUT, OF_MOMENT
 from .recheck.reach.objects import Objects
+from .rules.advice.before_calls import drawn_before
 from .rules.advice.refused_choices import cause_of
 
 MOST_REWRITTEN = 10
@@ -97,16 +99,26 @@ def with_choices_anew(process: Callable[..., Any], attempt: Callable[[list[Any]]
         best, causes = search.result(asked), search.causes
     if best is None:
         assert problem is not None
-        raise _explained(problem, causes)
+        raise _explained(process, problem, causes)
     best.causes = causes
     return best
 
 
-def _explained(problem: Exception, causes: dict[str, str]) -> Exception:
-    """A refusal of a choice, with the reason why it cannot go both ways in place of a form that would not either."""
+def _explained(process: Callable[..., Any], problem: Exception, causes: dict[str, str]) -> Exception:
+    """A refusal with a form that holds: of a choice the reason why it cannot go both ways, of a function what it draws.
+
+    Args:
+        process: the user's function.
+        problem: the refusal.
+        causes: the reasons, by the places of the choices.
+    """
     place = next((f"{name}:{number}" for name, number in _PLACE.findall(getattr(problem, "where", ""))), "")
     if isinstance(problem, RecordError) and place in causes:
         problem.fix = f"{causes[place]}."
+        add_place(problem, "")
+    elif getattr(problem, "fix", "") in (NO_INPUT, OF_MOMENT) and (form := drawn_before(_functions(process))):
+        assert isinstance(problem, RecordError)
+        problem.fix = f"{form}."
         add_place(problem, "")
     return problem
 

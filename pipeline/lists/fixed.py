@@ -16,6 +16,7 @@ from ...ops.runtime.safety.patterns import is_linear, kind_of, pattern_among
 from ...ops.runtime.user_code import user_stacklevel
 from ..proxies.branches import BRANCH
 from ..recording.guards import HELD, MATCH, ONE_BY_ONE
+from ..rules.advice.before_calls import before_call
 from ..rules.advice.instead import ANY_LENGTH, BOTH_WAYS, both_ways, instead, of_any_length, with_match
 from ..rules.advice.loop_forms import loop_form, of_rounds
 from ..rules.gradients import ASKS_GRAD_MODE
@@ -127,7 +128,9 @@ def _lines(graph: Graph) -> Iterator[str]:
     made = {id(leaf): node for node in walk(graph) for leaf in leaves(node.output) if isinstance(leaf, Value)}
     inputs, unbounded = set(map(id, graph.inputs)), set[str]()
     for node in walk(graph):
-        if isinstance(node.target, Guard):
+        if isinstance(node.target, Guard) and node.target.reason.startswith(_ONLY) and (form := before_call(node.line)):
+            yield f"{node.line}: what it gives is fixed to that of the example. {form}"
+        elif isinstance(node.target, Guard):
             value = node.args[0]
             yield from _rounds(node, node.target)
             what = "an argument" if id(value) in inputs else _named(made.get(id(value)))
@@ -203,12 +206,21 @@ def _fixed(node: Node, guard: Guard, what: str) -> Iterator[str]:
     elif why == guard.reason or (why == BRANCH and (type(found) is not bool or what != "an argument")):
         return
     elif isinstance(found, str | list):
-        form = both_ways(node.line) if why == "it was compared" else _ANY_KEY if why == "it was used as a key" else ""
+        form = _form_for_text(node, why)
         yield f"{node.line}: a text is fixed to {found!r}, because {why}{'. ' if form else ''}{form}"
     elif type(found) in (int, float, complex, bool) and (type(found) is not bool or what == "an argument"):
         any_form = both_ways(node.line) if why == BRANCH else _ANY_ROWS if why in ONE_BY_ONE else ""
         form = instead(node.line) or any_form or loop_form(node.line)
         yield f"{node.line}: {what} is fixed to {found!r}, because {why}{'. ' if form else ''}{form.rstrip('.')}"
+
+
+def _form_for_text(node: Node, why: str) -> str:
+    if why == "it was compared":
+        return both_ways(node.line)
+    if why == "it was used as a key":
+        return _ANY_KEY
+    plainly = why.startswith("its method ") or why in ("it was read as a string", "it was turned into text")
+    return "Do it before, and pass what it gives as an argument" if plainly else ""
 
 
 def _rounds(node: Node, guard: Guard) -> Iterator[str]:

@@ -29,7 +29,7 @@ from ..proxies.byte_strings import TracedBytes
 from ..proxies.dicts import TracedDict
 from ..proxies.lists import TracedList
 from ..proxies.make import TracedOptional
-from ..proxies.scalars import TracedNumber
+from ..proxies.scalars import TracedInt, TracedNumber
 from ..proxies.sets import TracedSet
 from ..proxies.strings import TracedStr
 from ..proxies.values.library_value import LibraryValue
@@ -113,6 +113,18 @@ def _character(name: str, plain: Callable[..., Any], kind: type) -> Callable[...
     return convert
 
 
+def _digits(plain: Callable[[Any], str], spec: str) -> Callable[[Any], Any]:
+    """Stands for `bin`, `hex` or `oct`, which write an int as a format does."""
+
+    def written(number: Any, /) -> Any:
+        recorder, number = _active(), _given(number)
+        if recorder is not None and type(number) is TracedInt and type(number.concrete) is int:
+            return recorder.scalar("format", number, spec, "")
+        return plain(number)
+
+    return written
+
+
 def _type(*args: Any, **kwargs: Any) -> Any:
     """Stands for `type`, which sees through what stand-ins pretend to be."""
     return args[0].__class__ if len(args) == 1 and is_traced(args[0]) else type(*args, **kwargs)
@@ -182,6 +194,8 @@ for _plain in (id, hash):
 stand_in(len, _len)
 stand_in(ord, _character("ord", ord, TracedStr))
 stand_in(chr, _character("chr", chr, TracedNumber))
+for _plain, _spec in ((bin, "#b"), (hex, "#x"), (oct, "#o")):
+    stand_in(_plain, _digits(_plain, _spec))
 stand_in(isinstance, _isinstance)
 for _asking in (getattr, hasattr):
     stand_in(_asking, _attribute(_asking))

@@ -61,7 +61,7 @@ def _record_expression(recorder: Recorder, name: str, given: dict[str, Any]) -> 
     if callable(given.get("repl")) and type(pattern) is str:
         return filled(recorder, name, (pattern, flags), given["repl"], given["string"], given.get("count", 0))
     if type(pattern) is not str or not _is_plain(given.get("repl", "")):
-        recorder.refuse(f"re.{name} is recorded with a constant pattern and text", "Write both as constant texts.")
+        recorder.refuse(f"re.{name} is recorded with a constant pattern and text", _CONSTANT)
     text = given["string"]
     if name in ("sub", "subn"):
         return _replaced(recorder, name, (pattern, flags), str(given["repl"]), text, given.get("count", 0))
@@ -70,6 +70,9 @@ def _record_expression(recorder: Recorder, name: str, given: dict[str, Any]) -> 
     if name in ("findall", "finditer"):
         return recorder.scalar(f"re_{name}", pattern, flags, text)
     return _match(recorder, name, pattern, flags, text)
+
+
+_CONSTANT = "Write both as constant texts, or do it before, and pass what it gives as an argument."
 
 
 def _replaced(recorder: Recorder, name: str, pattern: tuple[str, int], new: str, text: Any, count: Any) -> Any:
