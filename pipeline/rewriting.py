@@ -31,7 +31,7 @@ from .proxies.branches import LIBRARY_BRANCH, RAISING_BRANCH
 from .recheck.mismatch import NO_INPUT, OF_MOMENT
 from .recheck.reach.objects import Objects
 from .rules.advice.before_calls import drawn_before
-from .rules.advice.refused_choices import cause_of
+from .rules.advice.refused_choices import NOT_FOLLOWED, cause_of
 
 MOST_REWRITTEN = 10
 """Recordings of functions that are written anew."""
@@ -184,12 +184,17 @@ class _Search:
 
     def _explain(self, lines: set[Line], refused: Any) -> None:
         """Takes note of why choices on some lines cannot go both ways: of what was refused on one of them."""
-        given_up = (refused.earlier.refused, refused.earlier.of_lists) if isinstance(refused, Attempted) else (refused,)
-        for error in (each for each in given_up if isinstance(each, RecordError)):
-            for path, number in lines:
-                line = SourceLine(PurePath(path).name, number, "", linecache.getline(path, number).strip())
+        recorded = refused if isinstance(refused, Attempted) else None
+        given_up = (refused,) if recorded is None else (recorded.earlier.refused, recorded.earlier.of_lists)
+        errors = [each for each in given_up if isinstance(each, RecordError)]
+        guarded = set() if errors or recorded is None else {*_guarded(recorded.found.graph)}
+        for path, number in lines:
+            line = SourceLine(PurePath(path).name, number, "", linecache.getline(path, number).strip())
+            for error in errors:
                 if (line.file, number) in _places(error) and error.what.startswith(_OF_CONTROL):
                     self.causes.setdefault(f"{line.file}:{number}", cause_of(error, line))
+            if (line.file, number) in guarded:
+                self.causes.setdefault(f"{line.file}:{number}", NOT_FOLLOWED)
 
     def _lines(self, asked: set[tuple[str, int]]) -> set[Line]:
         found = set[Line]()

@@ -63,7 +63,7 @@ def _form(tree: ast.AST, line: SourceLine) -> str:
     value, name = asked
     if name == "csv.writer":
         return _ROWS
-    given = _name_of(tree, value, {each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg)})
+    given = _name_of(tree, value, _given(function))
     if any(isinstance(each, ast.withitem) and each.context_expr is value for each in ast.walk(tree)):
         return f"Read the file before, and pass what it holds as an argument: {_signature(function, 'text')}"
     match value:
@@ -75,7 +75,10 @@ def _form(tree: ast.AST, line: SourceLine) -> str:
         target, items, given = ast.unparse(loop.target), ast.unparse(loop.iter), f"{given}_of_each"
         where = f"{_signature(function, given)}, whose items go with those of zip({items}, {given})"
         return f"Do [{text} for {target} in {items}] before, and pass it as an argument: {where}"
-    return f"Do {text} before, and pass what it gives as an argument: {_signature(function, given)}"
+    inner = [_given(each) for each in ast.walk(function) if isinstance(each, ast.Lambda) and each is not function]
+    needed = ", ".join(sorted(_names(value) & set().union(*inner) - _given(function)))
+    each = f" for each {needed}" if needed else ""
+    return f"Do {text} before{each}, and pass what it gives as an argument: {_signature(function, given)}"
 
 
 _ROWS = (
@@ -157,11 +160,27 @@ def _module(name: ast.alias) -> str:
 
 
 def _around(tree: ast.AST, line: SourceLine) -> ast.FunctionDef | ast.Lambda | None:
-    """The innermost function with a name that a line stands in, or else the outermost one without."""
+    """The function that a line belongs to: of a lambda in another function, the one whose variables it needs."""
     around = [each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef | ast.Lambda)]
     around = [each for each in around if holds(each, line.line)]
     named = [each for each in around if isinstance(each, ast.FunctionDef)]
-    return named[-1] if named else next(iter(around), None)
+    found = around[-1] if around else None
+    if isinstance(found, ast.Lambda) and named:
+        from_outside = _names(found.body) - _names_set(found) - _given(found)
+        return named[-1] if from_outside & (_given(named[-1]) | _names_set(named[-1])) else found
+    return found
+
+
+def _names(part: ast.AST) -> set[str]:
+    return {each.id for each in ast.walk(part) if isinstance(each, ast.Name)}
+
+
+def _names_set(part: ast.AST) -> set[str]:
+    return {each.id for each in ast.walk(part) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+
+
+def _given(function: ast.FunctionDef | ast.Lambda) -> set[str]:
+    return {each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg)}
 
 
 def _name_of(tree: ast.AST, value: ast.expr, taken: set[str]) -> str:

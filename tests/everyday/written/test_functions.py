@@ -9,10 +9,10 @@ import torch
 
 import tracepack
 from tests.everyday.case import Case, check, loaded
-from tests.everyday.written import functions, held, numbers_of_tensors, rounds, untaken
+from tests.everyday.written import functions, held, left_loops, numbers_of_tensors, rounds, untaken
 from tests.everyday.written.functions import X, Y
 
-CASES = functions.CASES | rounds.CASES | numbers_of_tensors.CASES | untaken.CASES | held.CASES
+CASES = functions.CASES | rounds.CASES | numbers_of_tensors.CASES | untaken.CASES | held.CASES | left_loops.CASES
 
 
 @pytest.mark.parametrize("name", CASES)
