@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from ..ops.graph.errors import RecordError, TracepackError, add_place
-from ..ops.runtime.user_code import attribute, first_line, library_lines, own_line, raising_line, source_of
+from ..ops.graph.errors import GuardError, RecordError, TracepackError, add_place
+from ..ops.runtime.user_code import attribute, first_line, library_lines, own_line, raising_line
 from ..ops.tracing_hook import plainly
 from .examples import Examples
 from .patches.print import muted
@@ -18,6 +18,7 @@ from .proxies.sets import UNORDERED
 from .recording.guards import ON_ARRAYS
 from .recording.recorder import Recorder
 from .recording.rollback import Undo
+from .rules.advice.before_calls import before_call
 from .rules.advice.instead import in_package, instead
 from .rules.advice.loop_forms import of_set
 from .rules.custom_operators import GENERAL
@@ -25,8 +26,14 @@ from .rules.torch_functions import TRANSFORMS
 from .signature.handlers import form_for
 
 _TEXT_OPTION = "Leave it to a default of your function, or branch on it: if reduce == 'sum': ..."
-_PLAIN_TEXT = "Use methods of str, f-strings, re with a constant pattern, or tracepack.lookup(table, text)."
-_GROUP_OR_NONE = re.compile(r"(\w+(?:\[[\w'\"]+\]|\.group\([\w'\"]+\))) is (?:not )?None")
+_PLAIN_TEXT = (
+    "Use methods of str, f-strings, re with a constant pattern, or tracepack.lookup(table, text); or do it before, and "
+    "pass what it gives as an argument."
+)
+_PLAIN_BYTES = (
+    "Take numpy.frombuffer(data, dtype=numpy.uint8), torch.frombuffer or data.decode(), or do it before, and pass what "
+    "it gives as an argument."
+)
 _FLAG = "Leave it to a default of your function, or branch on it: x.sum(0, keepdim=True) if keep else x.sum(0)."
 
 
@@ -38,8 +45,6 @@ def advice_on(what: str, numbers: bool, user: Any) -> str:
         numbers: whether an argument is a number of numpy.
         user: the function.
     """
-    if asked := _GROUP_OR_NONE.search(source_of(user)):
-        return f"A group that takes no part is a text here: write not {asked[1]} in place of {asked[1]} is None."
     if numbers:
         return (
             "An argument is a number of numpy, which a pipeline takes as a plain one: pass int(n) or float(n), or an "
@@ -78,7 +83,7 @@ def blamed(error: Exception, process: Callable[..., Any], examples: Examples) ->
             "code that takes plain bytes was given bytes that are decided at run time",
             where=line,
             got=str(error).splitlines()[0].replace("TracedBytes", "bytes of the recording"),
-            fix="Do it before, or take numpy.frombuffer(data, dtype=numpy.uint8), torch.frombuffer or data.decode().",
+            fix=instead(raising_line(error.__traceback__)) or _PLAIN_BYTES,
         )
     if "TracedBool" in str(error):
         return RecordError(
@@ -94,7 +99,7 @@ def blamed(error: Exception, process: Callable[..., Any], examples: Examples) ->
         where=line,
         got=f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}",
         fix=instead(raising_line(error.__traceback__))
-        or "Keep it in arithmetic and torch functions, or use a tensor in its place.",
+        or "Keep it in arithmetic and torch functions, or do it before, and pass what it gives as an argument.",
     )
     found.__cause__ = error
     return found
@@ -112,6 +117,9 @@ def with_own_line(error: TracepackError, later: Exception | None = None, functio
     own = own_line(trace)
     if error.what.startswith(UNORDERED) and (form := of_set(own)):
         error.fix = error.fix.replace("sorted(…)", form)
+        add_place(error, "")
+    if isinstance(error, GuardError) and (form := before_call(own)):  # of what a library does with a recorded value
+        error.fix = f"{form}."
         add_place(error, "")
     if own is None and not error.where:
         add_place(error, str(first_line(function) or ""))

@@ -8,17 +8,18 @@ its guard.
 
 from __future__ import annotations
 
+import linecache
 import re
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import PurePath
 from types import FunctionType
 from typing import Any
 
-from ..ops.graph.errors import RecordError
-from ..ops.graph.graph import Graph, Guard
+from ..ops.graph.errors import RecordError, add_place
+from ..ops.graph.graph import Graph, Guard, SourceLine
 from ..ops.graph.traverse import subgraphs, walk
 from ..ops.graph.types import TensorType
 from ..ops.runtime.user_code import attribute, user_stacklevel
@@ -27,7 +28,10 @@ from .lists.fixed import telling
 from .patches.source.written_anew import choices_of, written_anew
 from .pipeline import Pipeline
 from .proxies.branches import LIBRARY_BRANCH, RAISING_BRANCH
+from .recheck.mismatch import NO_INPUT, OF_MOMENT
 from .recheck.reach.objects import Objects
+from .rules.advice.before_calls import drawn_before
+from .rules.advice.refused_choices import NOT_FOLLOWED, cause_of
 
 MOST_REWRITTEN = 10
 """Recordings of functions that are written anew."""
@@ -36,7 +40,11 @@ Line = tuple[str, int]
 """The path of a file, and a number in it."""
 _PLACE = re.compile(r"(?:^|called by )([^:]+):(\d+) in ")
 _OTHERWISE = (LIBRARY_BRANCH, RAISING_BRANCH)
-_OF_BRANCHES = ("branch", "it was compared", "asks whether there is a match")
+_OF_BRANCHES = ("branch", "it was compared", "asks whether there is a match", "gives None for a key that is missing")
+
+
+_OF_CONTROL = ("cond: ", "while_loop: ", "a branch ", "a choice ")
+"""How refusals of what is recorded both ways begin."""
 
 
 @dataclass
@@ -47,17 +55,19 @@ class Attempted:
         found: the pipeline.
         lines: what is to be said of lengths that it fixes.
         earlier: what was given up for it.
+        causes: why choices hold for one way, by the places of their lines: ``"file.py:3"``.
     """
 
     found: Pipeline
     lines: list[str]
     earlier: GivenUp
+    causes: dict[str, str] = field(default_factory=dict)
 
     def told(self) -> Pipeline:
         """The pipeline, after all was said that is to be said of it."""
         for text in dict.fromkeys(self.earlier.notes):
             warnings.warn(text, stacklevel=user_stacklevel())
-        return telling(self.found, self.lines, self.earlier.refused, self.earlier.mixed)
+        return telling(self.found, self.lines, self.earlier.refused, self.earlier.mixed, self.causes)
 
     def guards(self) -> list[int]:
         """How many conditions each run checks, then how many those do that take one way, and so on inside of that."""
@@ -83,13 +93,34 @@ def with_choices_anew(process: Callable[..., Any], attempt: Callable[[list[Any]]
         best = attempt([])
     except RecordError as error:
         problem = error
-    asked = _asked(best, problem)
+    asked, causes = _asked(best, problem), dict[str, str]()
     if asked:
-        best = _Search(process, attempt, best).result(asked)
+        search = _Search(process, attempt, best)
+        best, causes = search.result(asked), search.causes
     if best is None:
         assert problem is not None
-        raise problem
+        raise _explained(process, problem, causes)
+    best.causes = causes
     return best
+
+
+def _explained(process: Callable[..., Any], problem: Exception, causes: dict[str, str]) -> Exception:
+    """A refusal with a form that holds: of a choice the reason why it cannot go both ways, of a function what it draws.
+
+    Args:
+        process: the user's function.
+        problem: the refusal.
+        causes: the reasons, by the places of the choices.
+    """
+    place = next((f"{name}:{number}" for name, number in _PLACE.findall(getattr(problem, "where", ""))), "")
+    if isinstance(problem, RecordError) and place in causes:
+        problem.fix = f"{causes[place]}."
+        add_place(problem, "")
+    elif getattr(problem, "fix", "") in (NO_INPUT, OF_MOMENT) and (form := drawn_before(_functions(process))):
+        assert isinstance(problem, RecordError)
+        problem.fix = f"{form}."
+        add_place(problem, "")
+    return problem
 
 
 class _Search:
@@ -107,6 +138,7 @@ class _Search:
         self.attempt, self.best = attempt, best
         self.functions = list(_functions(process))
         self.taken, self.failed, self.left = set[Line](), set[Line](), MOST_REWRITTEN
+        self.causes = dict[str, str]()
         self.further = set[tuple[str, int]]()  # lines that are refused after those taken, where no attempt went through
 
     def result(self, asked: set[tuple[str, int]]) -> Attempted | None:
@@ -144,10 +176,25 @@ class _Search:
         if self._lines(further) - lines - self.failed:
             self.taken, self.further = lines, further
             return None
+        self._explain(more, problem or found)
         self.failed |= {
             line for line in more if len(more) == 1 or (PurePath(line[0]).name, line[1]) in _places(problem)
         }
         return None
+
+    def _explain(self, lines: set[Line], refused: Any) -> None:
+        """Takes note of why choices on some lines cannot go both ways: of what was refused on one of them."""
+        recorded = refused if isinstance(refused, Attempted) else None
+        given_up = (refused,) if recorded is None else (recorded.earlier.refused, recorded.earlier.of_lists)
+        errors = [each for each in given_up if isinstance(each, RecordError)]
+        guarded = set() if errors or recorded is None else {*_guarded(recorded.found.graph)}
+        for path, number in lines:
+            line = SourceLine(PurePath(path).name, number, "", linecache.getline(path, number).strip())
+            for error in errors:
+                if (line.file, number) in _places(error) and error.what.startswith(_OF_CONTROL):
+                    self.causes.setdefault(f"{line.file}:{number}", cause_of(error, line))
+            if (line.file, number) in guarded:
+                self.causes.setdefault(f"{line.file}:{number}", NOT_FOLLOWED)
 
     def _lines(self, asked: set[tuple[str, int]]) -> set[Line]:
         found = set[Line]()
@@ -178,9 +225,14 @@ def _functions(process: Callable[..., Any]) -> Iterator[FunctionType]:
 def _asked(attempted: Attempted | None, problem: Exception | None) -> set[tuple[str, int]]:
     """The lines whose branches hold for one way, or are refused."""
     if attempted is None:
-        said = str(problem)
-        return _places(problem) if any(why in said for why in _OF_BRANCHES) else set()
-    return set(_guarded(attempted.found.graph))
+        return _of_branch(problem)
+    given_up = attempted.earlier.refused, attempted.earlier.of_lists
+    return set(_guarded(attempted.found.graph)).union(*map(_of_branch, given_up))
+
+
+def _of_branch(problem: Exception | None) -> set[tuple[str, int]]:
+    """The lines that a refusal names, where it is one of a branch."""
+    return _places(problem) if any(why in str(problem) for why in _OF_BRANCHES) else set()
 
 
 def _guarded(graph: Graph) -> Iterator[tuple[str, int]]:

@@ -222,6 +222,14 @@ def following_instruction() -> str:
     return "" if frame is None else _next_instruction(frame)
 
 
+def names_to_unpack() -> int | None:
+    """Into how many values the instruction that called this package unpacks; None for any other instruction."""
+    frame = asking_frame()
+    if frame is None or dis.opname[frame.f_code.co_code[frame.f_lasti]] != "UNPACK_SEQUENCE":
+        return None
+    return next(each.arg for each in dis.get_instructions(frame.f_code) if each.offset == frame.f_lasti)
+
+
 def is_unpacked() -> bool:
     """Whether the user's innermost line unpacks what it is about to get, as in ``a, b = x``."""
     frame: FrameType | None = sys._getframe(1)

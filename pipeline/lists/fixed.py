@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Protocol, TypeVar
 
 from ...ops.graph.errors import RecordError
@@ -15,6 +16,7 @@ from ...ops.runtime.safety.patterns import is_linear, kind_of, pattern_among
 from ...ops.runtime.user_code import user_stacklevel
 from ..proxies.branches import BRANCH, HANDED
 from ..recording.guards import HELD, MATCH, ONE_BY_ONE
+from ..rules.advice.before_calls import before_call
 from ..rules.advice.instead import ANY_LENGTH, BOTH_WAYS, both_ways, instead, of_any_length, with_match
 from ..rules.advice.loop_forms import loop_form, of_rounds
 from ..rules.gradients import ASKS_GRAD_MODE
@@ -45,7 +47,11 @@ OF_ONE_TYPE = "One side gives an int and one a float: with one type on all, as 1
 
 
 def telling(
-    pipeline: Traced, lines: Iterable[str] = (), refused: RecordError | None = None, mixed: Collection[str] = ()
+    pipeline: Traced,
+    lines: Iterable[str] = (),
+    refused: RecordError | None = None,
+    mixed: Collection[str] = (),
+    causes: Mapping[str, str] = MappingProxyType({}),
 ) -> Traced:
     """A pipeline, with a line of warning for each value that it fixes, and for a need of trust; and some more lines.
 
@@ -54,8 +60,9 @@ def telling(
         lines: more lines.
         refused: for what lists of any length were refused; it is why a comprehension has a fixed length.
         mixed: the lines of choices between an int and a float.
+        causes: why choices go one way only, by their places.
     """
-    given = [_of_one_type(line, mixed) for line in (*lines, *_lines(pipeline.graph))]
+    given = [_explained(_of_one_type(line, mixed), causes) for line in (*lines, *_lines(pipeline.graph))]
     found = [line if refused is None else _with_cause(line, refused) for line in given]
     for line in dict.fromkeys([*found, *caught_errors(pipeline.graph)]):
         warnings.warn(line, UserWarning, stacklevel=user_stacklevel())
@@ -67,6 +74,16 @@ def _of_one_type(line: str, mixed: Collection[str]) -> str:
     before, branched, _ = line.partition(_BRANCHED)
     own = branched and any(line.startswith(f"{each}: ") for each in mixed)
     return f"{before}{branched}. {OF_ONE_TYPE}" if own else line
+
+
+def _explained(line: str, causes: Mapping[str, str]) -> str:
+    """A line about a branch, with the reason why it goes one way in place of a form that would not go both either."""
+    cause = next((text for place, text in causes.items() if line.startswith(f"{place} in ")), "")
+    for why in (_BRANCHED, "because it was compared", f"because {MATCH}") if cause else ():
+        before, branched, _ = line.partition(f"{why}. ")
+        if branched:
+            return f"{before}{branched}{cause}"
+    return line
 
 
 _BRANCHED = f"because {BRANCH}"
@@ -109,9 +126,11 @@ def lengths(lists: Mapping[str, int], error: Exception) -> list[str]:
 def _lines(graph: Graph) -> Iterator[str]:
     constant = set(_constant_sizes(graph))
     made = {id(leaf): node for node in walk(graph) for leaf in leaves(node.output) if isinstance(leaf, Value)}
-    inputs = set(map(id, graph.inputs))
+    inputs, unbounded = set(map(id, graph.inputs)), set[str]()
     for node in walk(graph):
-        if isinstance(node.target, Guard):
+        if isinstance(node.target, Guard) and node.target.reason.startswith(_ONLY) and (form := before_call(node.line)):
+            yield f"{node.line}: what it gives is fixed to that of the example. {form}"
+        elif isinstance(node.target, Guard):
             value = node.args[0]
             yield from _rounds(node, node.target)
             what = "an argument" if id(value) in inputs else _named(made.get(id(value)))
@@ -128,7 +147,8 @@ def _lines(graph: Graph) -> Iterator[str]:
             )
         elif isinstance(node.target, Operator) and is_expression(node.target.name):
             pattern, flags = pattern_among(node.target.name, node.args)
-            if not is_linear(pattern, flags, kind_of(node.target.name, node.args)):
+            if pattern not in unbounded and not is_linear(pattern, flags, kind_of(node.target.name, node.args)):
+                unbounded.add(pattern)
                 yield f"{node.line}: the file needs load(path, trust=True): the time of {pattern!r} has no bound"
 
 
@@ -188,12 +208,21 @@ def _fixed(node: Node, guard: Guard, what: str) -> Iterator[str]:
     elif why == guard.reason or (why == BRANCH and (type(found) is not bool or what != "an argument")):
         return
     elif isinstance(found, str | list):
-        form = both_ways(node.line) if why == "it was compared" else _ANY_KEY if why == "it was used as a key" else ""
+        form = _form_for_text(node, why)
         yield f"{node.line}: a text is fixed to {found!r}, because {why}{'. ' if form else ''}{form}"
     elif type(found) in (int, float, complex, bool) and (type(found) is not bool or what == "an argument"):
         any_form = both_ways(node.line) if why == BRANCH else _ANY_ROWS if why in ONE_BY_ONE else ""
         form = instead(node.line) or any_form or loop_form(node.line)
         yield f"{node.line}: {what} is fixed to {found!r}, because {why}{'. ' if form else ''}{form.rstrip('.')}"
+
+
+def _form_for_text(node: Node, why: str) -> str:
+    if why == "it was compared":
+        return both_ways(node.line)
+    if why == "it was used as a key":
+        return _ANY_KEY
+    plainly = why.startswith("its method ") or why in ("it was read as a string", "it was turned into text")
+    return "Do it before, and pass what it gives as an argument" if plainly else ""
 
 
 def _rounds(node: Node, guard: Guard) -> Iterator[str]:

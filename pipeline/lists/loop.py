@@ -31,7 +31,7 @@ from ..proxies.values.made_objects import form_of_results
 from ..recording.recorder import Recorder
 from ..rules.gradients import end_grad_mode, follow_grad_mode
 from .walking.iterators import ListIterator
-from .ways import EMPTY, MOST_WAYS, Fork, Tree, Way, closed_graph, from_outside, list_of_results
+from .ways import EMPTY, MOST_WAYS, Fork, Tree, Way, closed_graph, from_outside, list_of_results, samples_of
 
 
 class Loop:
@@ -243,6 +243,7 @@ class Loop:
         made = self._node([tree.graph(output), *tree.tests(self.ways)], outer, output[1])
         made.objects, made.with_none = keeps or None, tree.sample(output[1])
         made.value.type = made.value.type if made.with_none is None else ANY
+        made.samples = samples_of(kept)
         return made
 
     def _hand_out(self, results: Sequence[Any]) -> None:

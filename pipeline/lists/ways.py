@@ -18,7 +18,7 @@ from ...ops.graph.verify import verify
 from ..proxies.lists import NESTED, TracedList
 from ..proxies.make import TracedOptional
 from ..proxies.tracer import Refuser
-from ..proxies.trees import list_type
+from ..proxies.trees import concrete, list_type
 from ..recheck.prune import prune
 
 EMPTY = "the example of a list is empty"
@@ -238,6 +238,12 @@ def from_outside(used: Iterable[Any], inner: Iterable[Any]) -> list[Value]:
 def list_of_results(output: Any, found: list[Any]) -> Type:
     """The type of the list of a loop's results: the containers of each stand in the loop's body, so they are alike."""
     return (list_type(found) if isinstance(output, dict | tuple) else None) or ANY
+
+
+def samples_of(ways: Sequence[Way]) -> list[Any]:
+    """An item that a loop's list might have, by what a way gave: where no item of the example goes that way."""
+    found = [concrete(way.result) for way in ways[:1]]
+    return found if all(type(leaf) in SCALARS for leaf in leaves(found)) else []
 
 
 _LISTS = {ANY, STRINGS}

@@ -29,7 +29,7 @@ from ..proxies.byte_strings import TracedBytes
 from ..proxies.dicts import TracedDict
 from ..proxies.lists import TracedList
 from ..proxies.make import TracedOptional
-from ..proxies.scalars import TracedNumber
+from ..proxies.scalars import TracedInt, TracedNumber
 from ..proxies.sets import TracedSet
 from ..proxies.strings import TracedStr
 from ..proxies.values.library_value import LibraryValue
@@ -53,6 +53,7 @@ def _conversion(kind: type) -> Callable[..., Any]:
 
     def convert(*args: Any, **kwargs: Any) -> Any:
         recorder = _active()
+        args = args if kind is bool else tuple(map(_given, args))
         if recorder is not None and len(args) == 1 and issubclass(type(args[0]), LibraryValue | TracedMember):
             return args[0].converted(kind)
         if recorder is not None and len(args) == 1 and not kwargs and _is_number(args[0]):
@@ -69,6 +70,11 @@ def _conversion(kind: type) -> Callable[..., Any]:
     return convert
 
 
+def _given(thing: Any) -> Any:
+    """A thing for what takes no None: of what may be None each run checks that it is not, as Python does."""
+    return thing.given() if type(thing) is TracedOptional and _active() is not None else thing
+
+
 def _with_base(text: Any = None, /, base: Any = None, **others: Any) -> tuple[Any, Any] | None:
     """The text and the base of ``int(text, base)``, where one of them is traced."""
     ours = isinstance(text, str) and base is not None and (is_traced(text) or is_traced(base))
@@ -81,7 +87,7 @@ def _is_number(thing: Any) -> bool:
 
 def _len(thing: Any, /) -> Any:
     """Stands for `len`."""
-    recorder = _active()
+    recorder, thing = _active(), _given(thing)
     if recorder is not None:
         if isinstance(recorder, Branch) and isinstance(thing, torch.Tensor):
             recorder.lift(thing)
@@ -100,11 +106,23 @@ def _character(name: str, plain: Callable[..., Any], kind: type) -> Callable[...
     """Stands for `ord` or `chr`."""
 
     def convert(thing: Any, /) -> Any:
-        recorder = _active()
+        recorder, thing = _active(), _given(thing)
         traced = recorder is not None and issubclass(type(thing), kind)
         return recorder.scalar(name, thing) if recorder is not None and traced else plain(thing)
 
     return convert
+
+
+def _digits(plain: Callable[[Any], str], spec: str) -> Callable[[Any], Any]:
+    """Stands for `bin`, `hex` or `oct`, which write an int as a format does."""
+
+    def written(number: Any, /) -> Any:
+        recorder, number = _active(), _given(number)
+        if recorder is not None and type(number) is TracedInt and type(number.concrete) is int:
+            return recorder.scalar("format", number, spec, "")
+        return plain(number)
+
+    return written
 
 
 def _type(*args: Any, **kwargs: Any) -> Any:
@@ -157,7 +175,7 @@ def _calculation(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
 
     def calculate(*args: Any) -> Any:
         recorder = _active()
-        args = args if recorder is None else tuple(number_of(recorder, arg) for arg in args)
+        args = args if recorder is None else tuple(number_of(recorder, _given(arg)) for arg in args)
         if recorder is None or not any(issubclass(type(arg), TracedNumber) for arg in args):
             return plain(*args)
         return recorder.scalar(name, *args)
@@ -176,6 +194,8 @@ for _plain in (id, hash):
 stand_in(len, _len)
 stand_in(ord, _character("ord", ord, TracedStr))
 stand_in(chr, _character("chr", chr, TracedNumber))
+for _plain, _spec in ((bin, "#b"), (hex, "#x"), (oct, "#o")):
+    stand_in(_plain, _digits(_plain, _spec))
 stand_in(isinstance, _isinstance)
 for _asking in (getattr, hasattr):
     stand_in(_asking, _attribute(_asking))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from types import CodeType, FrameType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from ...ops.runtime.user_code import OURS
 from ..proxies.base import is_traced
@@ -60,7 +61,7 @@ def _record_expression(recorder: Recorder, name: str, given: dict[str, Any]) -> 
     if callable(given.get("repl")) and type(pattern) is str:
         return filled(recorder, name, (pattern, flags), given["repl"], given["string"], given.get("count", 0))
     if type(pattern) is not str or not _is_plain(given.get("repl", "")):
-        recorder.refuse(f"re.{name} is recorded with a constant pattern and text", "Write both as constant texts.")
+        recorder.refuse(f"re.{name} is recorded with a constant pattern and text", _CONSTANT)
     text = given["string"]
     if name in ("sub", "subn"):
         return _replaced(recorder, name, (pattern, flags), str(given["repl"]), text, given.get("count", 0))
@@ -69,6 +70,9 @@ def _record_expression(recorder: Recorder, name: str, given: dict[str, Any]) -> 
     if name in ("findall", "finditer"):
         return recorder.scalar(f"re_{name}", pattern, flags, text)
     return _match(recorder, name, pattern, flags, text)
+
+
+_CONSTANT = "Write both as constant texts, or do it before, and pass what it gives as an argument."
 
 
 def _replaced(recorder: Recorder, name: str, pattern: tuple[str, int], new: str, text: Any, count: Any) -> Any:
@@ -93,6 +97,8 @@ def _match(recorder: Recorder, name: str, pattern: str, flags: int, text: Any) -
     tested, without = _is_tested(), without_match(_users_frame().f_code, *_running())
     if without not in ("", SKIPS) and found.concrete:
         taken = required(recorder, found, f"the function raises {without} where there is no match")
+    elif recorder.branches and not tested and required(recorder, found, "the function goes on by the match"):
+        return _made(recorder, f"re_{name}", pattern, flags, text)
     elif loop is None or loop.closed:
         taken = recorder.pin(found, MATCH if tested else "the function goes on by the match")
     else:
@@ -102,6 +108,20 @@ def _match(recorder: Recorder, name: str, pattern: str, flags: int, text: Any) -
     if taken and not found.concrete:
         return NoMatch(recorder)
     return recorder.scalar(f"re_{name}", pattern, flags, text) if taken else None
+
+
+_matches: WeakKeyDictionary[Recorder, dict[Any, Any]] = WeakKeyDictionary()
+
+
+def _made(recorder: Recorder, name: str, pattern: str, flags: int, text: Any) -> Any:
+    """A match, which is the same one wherever a branch asks for it; a round of a loop has values of its own."""
+    if recorder.rounds.open or not is_traced(text):
+        return recorder.scalar(name, pattern, flags, text)
+    known = _matches.setdefault(recorder, {})
+    key = name, pattern, flags, id(text.value)
+    if key not in known:
+        known[key] = text, recorder.scalar(name, pattern, flags, text)
+    return known[key][1]
 
 
 class NoMatch:

@@ -80,6 +80,10 @@ class TracedDict(Growing, Traced):
             self.patterns.append(entry)
         return self.listed(entry) if isinstance(entry, set) else entry
 
+    def copy(self) -> TracedDict:
+        """As for dict."""
+        return TracedDict(self.tracer, self.value, self.concrete, self.varies)
+
     def setdefault(self, key: Any, default: Any = None) -> Any:
         """As for dict, with a default of the kind that the entries have."""
         self.allow_change("dict")

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from ...ops.graph.graph import Guard, Node, Value
-from ...ops.runtime.user_code import running_instruction, user_line
+from ...ops.runtime.user_code import names_to_unpack, running_instruction, user_line
 from ...ops.tracing_hook import current
 from .base import Traced, is_traced
 from .branches import HANDED
@@ -131,7 +131,7 @@ class TracedList(Growing, Traced):
             return self
         found = TracedList(tracer, tracer.arguments(self), self.concrete, self.varies)
         found.sized_by, found.given, found.constants = self.sized_by, self.given, self.constants
-        found.objects, found.with_none = self.objects, self.with_none
+        found.objects, found.with_none, found.samples = self.objects, self.with_none, self.samples
         return found
 
     def like(self, value: Value, concrete: list[Any]) -> TracedList:
@@ -153,21 +153,24 @@ class TracedList(Growing, Traced):
         return bool(self.length() != 0)
 
     def __iter__(self) -> Any:
-        instruction = running_instruction()
-        if self.varies and instruction == "CALL_FUNCTION_EX":
+        if self.varies and running_instruction() == "CALL_FUNCTION_EX":
             items, self.counted = self.as_arguments(), True
             return iter(items)
-        count = self._fixed("unpacks it into") if instruction == "UNPACK_SEQUENCE" else len(self)
+        many = names_to_unpack()
+        count = len(self) if many is None else self._fixed(f"the function unpacks it into {self._count(many)} values", many)
         return iter([self[i] for i in range(count)])
 
     def as_arguments(self) -> list[Any]:
         """The items as arguments of a call, ``Box(*row)``, or as those of a tuple."""
-        return [self[i] for i in range(self._fixed(HANDED) if self.varies else len(self))]
+        return [self[i] for i in range(self._fixed(HANDED, len(self.concrete)) if self.varies else len(self))]
 
-    def _fixed(self, why: str) -> int:
+    def _count(self, many: int) -> int:
+        """How many items there are: as many as the code unpacks, where the example does not come there."""
+        return many if self.tracer.untaken else len(self.concrete)
+
+    def _fixed(self, reason: str, many: int) -> int:
         """The length, guarded where data decides it, too: Python fails as well where it unpacks another number."""
-        count, length = len(self.concrete), self.length()
-        reason = why if why == HANDED else f"the function {why} {count} values"
+        count, length = self._count(many), self.length()
         length.tracer.nodes.append(Node(Guard(count, reason), (length.value,), {}, None, user_line()))
         return count
 
@@ -209,8 +212,8 @@ class TracedList(Growing, Traced):
             return lambda: self.tracer.scalar("list", self)
         if name in GROWING and self.loop is not None:
             return partial(self._changed, name)
-        fix = {"sort": _SORT, "pop": _POP}.get(name, CHANGE)
-        return self.tracer.refuse(f"list.{name} on a list of any length cannot be recorded", fix)
+        what = f"list.{name} on a list of any length cannot be recorded"
+        return self.tracer.refuse(what, {"sort": _SORT, "pop": _POP}.get(name, CHANGE))
 
     def _changed(self, name: str, *args: Any, **options: Any) -> Any:
         """Stands for a method that changes the list."""

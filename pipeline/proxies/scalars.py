@@ -165,7 +165,8 @@ class TracedInt(TracedNumber, torch.SymInt):
 
     def bit_length(self) -> int:
         """As for int."""
-        return int(self._pin("its bits were counted")).bit_length()
+        digits = self.tracer.scalar("len", self.tracer.scalar("format", abs(self), "b", ""))
+        return self.tracer.scalar("sub", digits, self == 0)  # type: ignore[no-any-return]  # a traced int
 
     __hash__ = Traced.__hash__
 

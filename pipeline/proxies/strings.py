@@ -7,6 +7,7 @@ from typing import Any
 
 from ...ops.graph.graph import Value
 from ...ops.graph.operators.names import TEXT_METHODS
+from ...ops.runtime.safety.patterns import absent_groups
 from .base import Traced, is_traced
 from .byte_strings import TracedBytes
 from .tracer import Tracer
@@ -135,8 +136,16 @@ class TracedMatch(Traced):
     def __bool__(self) -> bool:
         return True
 
+    def may_lack(self, which: Any = 0) -> bool:
+        """Whether a group of the match need not take part in it."""
+        pattern = self.concrete.re
+        number = pattern.groupindex.get(which, which)
+        return number in absent_groups(pattern.pattern, pattern.flags)
+
     def group(self, *which: Any) -> Any:
-        """A group of the match."""
+        """A group of the match, or several."""
+        if len(which) > 1:
+            return tuple(self.group(each) for each in which)
         found = self.tracer.scalar("re_group", self, *which)
         if type(found) is TracedStr:
             found.is_group = True
@@ -145,8 +154,10 @@ class TracedMatch(Traced):
     def __getitem__(self, which: Any) -> Any:
         return self.group(which)
 
-    def groups(self) -> tuple[Any, ...]:
+    def groups(self, default: Any = None) -> tuple[Any, ...]:
         """All groups of the match."""
+        if default is not None:
+            self.tracer.refuse("re.Match.groups with a default cannot be recorded", "Choose it for each group.")
         return tuple(self.group(which) for which in range(1, self.concrete.re.groups + 1))
 
     def groupdict(self, default: Any = None) -> dict[str, Any]:

@@ -133,9 +133,12 @@ class Refuser(Protocol):
     Attributes:
         printing: whether `print` turns values into text, which cannot come back into the graph.
         plainly_used: why something was fixed that a recording of other code may leave free.
+        branches: whether this is the recording of a branch; untaken: of one that the example does not take.
     """
 
     printing: bool
+    branches: bool
+    untaken: bool
     plainly_used: str
 
     def refuse(self, what: str, fix: str) -> NoReturn:

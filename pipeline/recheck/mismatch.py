@@ -21,6 +21,9 @@ NO_INPUT = (
 )
 """What to do about a function that keeps state."""
 
+OF_MOMENT = "Ask or draw before the call, and pass the result as an input."
+"""What to do about a function that answers by the moment in which it is called."""
+
 CHANGES_GIVEN = (
     "the function changes a list or a dict that it was given; the pipeline leaves those of its caller as they are"
 )
@@ -49,7 +52,7 @@ class Mismatch:
         return RecordError(
             f"the function asks for the time, or draws random numbers of the system: at another moment {self.what}",
             where=str(self.asking or ""),
-            fix="Ask or draw before the call, and pass the result as an input.",
+            fix=OF_MOMENT,
         )
 
 

@@ -9,25 +9,30 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from ...ops.graph.errors import GuardError, RecordError
+from ...ops.graph.errors import RecordError
 from ...ops.graph.graph import Graph, Node, Value
 from ...ops.graph.types import ANY, SCALARS, STRINGS, Type
 from ...ops.graph.verify import verify
 from ...ops.runtime.placement import home_of
 from ...ops.runtime.plan import Plan
+from ...ops.runtime.primitives.callables import resolve
 from ...ops.runtime.user_code import user_line
-from ...ops.tracing_hook import current
+from ...ops.tracing_hook import current, innermost
 from ..proxies.base import is_traced
 from ..proxies.lists import TracedList
-from ..proxies.make import TracedOptional, sample_of
+from ..proxies.make import TracedOptional, sample_of, traced
 from ..proxies.trees import concrete, tensor_type
 from ..proxies.values.members import TracedMember, member_kind
+from ..proxies.values.untaken_results import FAILURES, MATCHES, NOTHING, untaken_result
 from ..recheck.prune import prune
 from .recorder import Recorder
+from .results import record_scalar
 
 _RETURNS = "the function returns"
 MOST_NODES = 5000
 """Of one branch."""
+FAILS = "a branch fails on the example"
+ALL_RUN = "Both are recorded: trace with an example on which both run."
 _ASKED = "Give what is asked of it: lambda: rule.name for lambda: rule."
 
 
@@ -36,11 +41,17 @@ class Branch(Recorder):
 
     Attributes:
         lifted: the outer tensors and numbers that were used, each with its input, by id.
+        untaken: whether the example does not take it, so that what fails for the values of the example is no error.
+        stood_in: the first such failure.
     """
 
-    def __init__(self, parent: Recorder) -> None:
+    branches = True
+
+    def __init__(self, parent: Recorder, untaken: bool = False) -> None:
         super().__init__(settled=parent.settled)
         self.parent = parent
+        self.untaken = untaken or parent.untaken
+        self.stood_in: Exception | None = None
         self.states = parent.states
         self.values.captured, self.values.versions = parent.values.captured, parent.values.versions
         self.values.lift = self.lift
@@ -62,7 +73,65 @@ class Branch(Recorder):
                 "a branch has too many steps on the example: a loop in it may never end",
                 "Take the example that goes this way, or bound the rounds of the loop.",
             )
+        if self.untaken and innermost(self) is self and (found := self._instead(name, args)) is not NOTHING:
+            return record_scalar(self, name, args, found)
         return super().scalar(name, *args)
+
+    def _instead(self, name: str, args: Sequence[Any]) -> Any:
+        """What stands for a result that the example has not; `NOTHING` where it has one, or none is known."""
+        given = concrete(tuple(args))
+        try:
+            with torch._C.DisableTorchFunction(), self.within():
+                if resolve(f"py.{name}")(*given) is None and name in MATCHES:
+                    raise ValueError("there is no match")
+        except Exception as error:
+            fails = isinstance(error, FAILURES) or name == "ord"  # which takes a text of one character only
+            found = untaken_result(name, args, given) if fails else NOTHING
+            self.stood_in = self.stood_in or (None if found is NOTHING else error)
+            return found  # an error of any other kind is raised where the operator is recorded
+        return NOTHING
+
+    def pin(self, scalar: Any, reason: str) -> Any:
+        """Refuses a value that may hang on what stands for results that the example has not: no run would have it."""
+        error = self._failure() if scalar.tracer is self and not self.printing else None
+        if error is not None:
+            what = f"{FAILS}: {type(error).__name__}: {error}"
+            raise RecordError(what, where=str(user_line() or ""), fix=ALL_RUN) from error
+        return super().pin(scalar, reason)
+
+    def _failure(self) -> Exception | None:
+        outer = self.parent._failure() if isinstance(self.parent, Branch) else None
+        return self.stood_in or outer
+
+    def operand(
+        self, leaf: Any, copy: Any, carried: bool, error: Callable[..., RecordError]
+    ) -> tuple[Value | None, Any]:
+        """The input for one operand, and what the function gets for it; a plain number stays plain.
+
+        Data decides what a loop carries, since it differs from round to round; of an operand of `cond` it may.
+
+        Args:
+            leaf: the operand.
+            copy: of its value on the example.
+            carried: whether a loop carries it.
+            error: makes one of what is wrong.
+        """
+        if isinstance(copy, torch.Tensor):
+            value = Value(tensor_type(copy))
+            self.values.add(copy, value, carried or self.parent.values.varies(leaf))
+            return value, copy
+        if not carried and not is_traced(leaf):
+            return None, leaf
+        if type(leaf) is TracedOptional and not carried:
+            value = Value(ANY)
+            return value, TracedOptional(self, value, copy, leaf.varies, leaf.sample)
+        if (type(copy) not in SCALARS or type(leaf) is TracedOptional) and not isinstance(copy, list):
+            raise error("a loop cannot carry a value of this type", got=type(copy).__name__)
+        value = Value(type_of_result(copy))
+        handed = traced(self, value, copy, varies=carried or leaf.varies)
+        if type(handed) is TracedList and type(leaf) is TracedList:
+            handed.objects, handed.with_none = leaf.objects, leaf.with_none
+        return value, handed
 
     def _drawn(self, node: Node, effects: Any, name: str) -> Node:
         """Refuses random numbers."""
@@ -183,10 +252,10 @@ class BranchRecording:
         return graph
 
     def result(self, graph: Graph, operands: tuple[Any, ...], inside: bool) -> Any:
-        """What its graph gives on the example: inside of a branch that the example does not take a check may fail."""
+        """What its graph gives on the example: inside of a branch that the example does not take it may fail."""
         try:
             return Plan(graph, home=home_of(operands)).run(operands)
-        except GuardError:
+        except FAILURES:
             if not inside:
                 raise
             return concrete(tuple(self.results))

@@ -7,7 +7,7 @@ operands, so that its graph is closed. The result for the example is computed by
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -15,10 +15,10 @@ from torch.overrides import _pop_mode_temporarily
 from torch.utils import _pytree as pytree
 
 from ...ops.graph.errors import RecordError, SignatureError, TracepackError
-from ...ops.graph.graph import Constant, Graph, Node, Operator, Value
+from ...ops.graph.graph import Constant, Graph, Node, Operator
 from ...ops.graph.memory import handed_on
 from ...ops.graph.traverse import leaves as leaves_of
-from ...ops.graph.types import ANY, SCALARS, Type
+from ...ops.graph.types import ANY, Type
 from ...ops.runtime.placement import home_of
 from ...ops.runtime.plan import Plan
 from ...ops.runtime.primitives.control_flow import rounds
@@ -28,13 +28,12 @@ from ...ops.tracing_hook import current, recording
 from ..proxies.base import is_traced
 from ..proxies.branches import of_both
 from ..proxies.lists import TracedList
-from ..proxies.make import TracedOptional, traced
-from ..proxies.trees import concrete, tensor_type
+from ..proxies.trees import concrete
 from ..recheck.diff import difference
 from ..recheck.reach.objects import Objects
 from ..recheck.vary import clones
 from ..rules.gradients import follow_grad_mode
-from .branch import Branch, BranchRecording, kind_of_result, may_be_none, names_of_members, of_lists, type_of_result
+from .branch import ALL_RUN, FAILS, Branch, BranchRecording, kind_of_result, may_be_none, names_of_members, of_lists
 from .effects import Watch
 from .recorder import Recorder
 from .results import optional, wrapped_result, wrapped_scalar
@@ -144,7 +143,6 @@ def _tuple(result: Any) -> tuple[Any, ...]:
 
 
 _UNLIKE = "the branches return different structures or dtypes"
-_ALL_RUN = "Both are recorded: trace with an example on which both run."
 
 
 class _Control:
@@ -159,10 +157,12 @@ class _Control:
         """Records both branches, and runs the one that the example takes."""
         leaves, spec = pytree.tree_flatten(args)
         functions = (true_fn, false_fn)
-        first, second = (self.record(function, leaves, spec, carried=False) for function in functions)
+        with torch._C.DisableTorchFunction():
+            taken = 0 if self.truth(concrete(pred)) else 1
+        first, second = self.sides(functions, leaves, spec, taken)
         if first.spec != second.spec:  # lists may be of other lengths
             functions = (of_lists(true_fn), of_lists(false_fn))
-            first, second = (self.record(function, leaves, spec, carried=False) for function in functions)
+            first, second = self.sides(functions, leaves, spec, taken)
         samples = first.samples_beside(second)
         if first.spec != second.spec or samples is None:
             kinds = zip(first.kinds, second.kinds, strict=False)
@@ -172,7 +172,6 @@ class _Control:
         graphs = [branch.graph(outer) for branch in (first, second)]
         operands = (*filter(_is_decided_by_data, leaves), *outer.values())
         with torch._C.DisableTorchFunction():
-            taken = 0 if self.truth(concrete(pred)) else 1
             result = (first, second)[taken].result(graphs[taken], concrete(operands), isinstance(self.recorder, Branch))
         arguments = self.recorder.arguments
         types = [a if a == b else ANY for a, b in zip(first.types(), second.types(), strict=True)]
@@ -181,6 +180,13 @@ class _Control:
             if type(leaf) is TracedList and may_be_none(given):
                 leaf.with_none = given.with_none
         return first.with_members(self.recorder, found)
+
+    def sides(
+        self, functions: Sequence[Callable[..., Any]], leaves: Sequence[Any], spec: Any, taken: int
+    ) -> Iterator[BranchRecording]:
+        """The recordings of both branches, of which the example takes one."""
+        for place, function in enumerate(functions):
+            yield self.record(function, leaves, spec, carried=False, untaken=place != taken)
 
     def repeat(self, cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried: tuple[Any, ...]) -> Any:
         """Records condition and body, and runs the loop from the example's values."""
@@ -219,13 +225,13 @@ class _Control:
             )
 
     def record(
-        self, function: Callable[..., Any], leaves: Sequence[Any], spec: Any, *, carried: bool
+        self, function: Callable[..., Any], leaves: Sequence[Any], spec: Any, *, carried: bool, untaken: bool = False
     ) -> BranchRecording:
         """Records one function on copies of the operands."""
-        branch, objects = Branch(self.recorder), Objects(function, most=1000)
+        branch, objects = Branch(self.recorder, untaken), Objects(function, most=1000)
         with torch._C.DisableTorchFunction():
             copies = clones(concrete(list(leaves)))
-            pairs = [self.operand(branch, *both, carried) for both in zip(leaves, copies, strict=True)]
+            pairs = [branch.operand(*both, carried, self.error) for both in zip(leaves, copies, strict=True)]
         try:
             with _pop_mode_temporarily(), recording(branch), Watch(branch), branch:
                 handed = pytree.tree_unflatten([each for _, each in pairs], spec)
@@ -235,7 +241,7 @@ class _Control:
         except TracepackError:
             raise
         except Exception as error:
-            raise self.error(f"a branch fails on the example: {type(error).__name__}: {error}") from error
+            raise self.error(f"{FAILS}: {type(error).__name__}: {error}") from error
         if branch.refused is not None:  # the function caught the refusal
             raise branch.refused
         branch.rounds.refuse_open()
@@ -258,28 +264,6 @@ class _Control:
             objects.restore()
             place, key = changes[0]
             raise self.error(f"a branch changes {place.name} outside of it{f' at {key!r}' if key else ''}")
-
-    def operand(self, branch: Branch, leaf: Any, copy: Any, carried: bool) -> tuple[Value | None, Any]:
-        """The input of a branch for one operand, and what the function gets for it; a plain number stays plain.
-
-        Data decides what a loop carries, since it differs from round to round; of an operand of `cond` it may.
-        """
-        if isinstance(copy, torch.Tensor):
-            value = Value(tensor_type(copy))
-            branch.values.add(copy, value, carried or self.recorder.values.varies(leaf))
-            return value, copy
-        if not carried and not is_traced(leaf):
-            return None, leaf
-        if type(leaf) is TracedOptional and not carried:
-            value = Value(ANY)
-            return value, TracedOptional(branch, value, copy, leaf.varies, leaf.sample)
-        if (type(copy) not in SCALARS or type(leaf) is TracedOptional) and not isinstance(copy, list):
-            raise self.error("a loop cannot carry a value of this type", got=type(copy).__name__)
-        value = Value(type_of_result(copy))
-        handed = traced(branch, value, copy, varies=carried or leaf.varies)
-        if type(handed) is TracedList and type(leaf) is TracedList:
-            handed.objects, handed.with_none = leaf.objects, leaf.with_none
-        return value, handed
 
     def add(
         self, args: tuple[Any, ...], result: Any, spec: Any, types: Sequence[Type] | None = None,
@@ -343,5 +327,5 @@ class _Control:
 
     def error(self, what: str, got: object = None, expected: object = None, fix: str = "") -> RecordError:
         """An error with the line of the call."""
-        fix = _ALL_RUN if "fails on the example" in what else fix
+        fix = ALL_RUN if what.startswith(FAILS) else fix
         return RecordError(f"{self.name}: {what}", where=str(self.line or ""), got=got, expected=expected, fix=fix)

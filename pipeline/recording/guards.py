@@ -19,6 +19,7 @@ _CHOOSE = (
     "Use torch.where or tracepack.cond(pred, true_fn, false_fn, *args) for a choice that data makes; "
     "items = items + [item] * int(bool(pred)) adds an item or not."
 )
+_BEFORE = "Keep it in arithmetic and torch functions, or do it before, and pass what it gives as an argument."
 ON_ARRAYS = "Use numpy's functions on it, or torch.from_numpy to get a tensor."
 _FIXES = {
     "taken as a plain": "float(), int() and math keep it in the graph where the traced function itself calls them.",
@@ -53,7 +54,7 @@ def _fix(recorder: Tracer, scalar: Any, reason: str, line: SourceLine | None) ->
     """What to write where data decides a value that the function uses as a plain one."""
     found = instead(line) or next((fix for word, fix in _FIXES.items() if word in reason), "")
     if found or type(scalar.concrete) is not bool:
-        return found or _CHOOSE
+        return found or (_CHOOSE if reason == BRANCH else _BEFORE)
     return for_branch(line, is_about_text(recorder, scalar.value)) or _CHOOSE
 
 

@@ -62,13 +62,15 @@ class Recorder(TorchFunctionMode):
         states: the states of the ops that were called, as they were before.
         generators: the generators that the function drew random numbers from.
         sources: generators that stand in for torch's global one, the innermost last; see `drawing`.
-        ended: whether the recording is over, so that nothing can be added.
-        given: ids of the tensors that are inputs.
+        ended: whether the recording is over; given: ids of the tensors that are inputs.
+        branches: whether it is that of a branch; untaken: of one that the example does not take.
         grad_mode: whether gradients are on, as the function sees it; written_mode: what the graph says so far.
         asked: the settings of torch that the function asked for, by their operators: `default_dtype`, `autocast`.
         plainly_used: why a string, a list or a number was guarded first; a recording of other code may need no guard.
         rounds: the loops over lists of any length; examples: the stand-in of a value that is no tensor, by its id.
     """
+
+    untaken = branches = False
 
     def __init__(self, settled: bool = False) -> None:
         super().__init__()

@@ -131,6 +131,8 @@ def record_scalar(recorder: Tracer, name: str, args: tuple[Any, ...], found: Any
         found: the result on the example.
     """
     _refuse_objects(recorder, name, args)
+    if not _takes_none(name, args):
+        args = tuple(arg.given() if type(arg) is TracedOptional else arg for arg in args)
     given_leaves = [leaf for arg in args for leaf in _given(arg)]
     arrays = [leaf for leaf in given_leaves if isinstance(leaf, torch.Tensor | np.ndarray)]
     arrays = [] if name in _SIZE_READERS else arrays
@@ -150,6 +152,7 @@ def record_scalar(recorder: Tracer, name: str, args: tuple[Any, ...], found: Any
     if type(stand_in) is TracedList:
         stand_in.given, stand_in.objects, stand_in.with_none = given, _objects(name, args), sample
         stand_in.value.type = stand_in.value.type if sample is None else ANY
+        stand_in.samples = args[0].samples if name in _SAME_ITEMS and type(args[0]) is TracedList else ()
     follow_grad_mode(recorder)
     recorder.nodes.append(Node(Operator(f"py.{name}"), arguments, {}, output, user_line(), varies or bool(arrays)))
     return stand_in
@@ -180,15 +183,21 @@ _FOR_LISTS = ("len", "eq", "ne", "bool", "format", "json_dumps")
 """What may be asked of a list whatever is in it."""
 
 
+def _takes_none(name: str, args: tuple[Any, ...]) -> bool:
+    percent = name == "mod" and type(args[0]) is str  # "%s" % label
+    return name in (*_FOR_NONE, "lookup") or percent or (name == "getitem" and type(args[0]) is list)
+
+
 def _sample(recorder: Tracer, name: str, args: tuple[Any, ...]) -> Any:
     """What a result that may be None is otherwise, by an example; None where it is never None."""
     if name == "lookup":
         table = args[0] if isinstance(args[0], list | tuple | dict) and not is_traced(args[0]) else []
         return sample_of([*(table.values() if isinstance(table, dict) else table), *args[2:3]])
+    if name == "re_group":
+        return "" if args[0].may_lack(*args[1:]) else None
     if name == "getitem" and type(args[0]) is list:
         return None if _is_known(name, args) else sample_of(args[0])
-    takes = name in _FOR_NONE or (name == "mod" and type(args[0]) is str)  # "%s" % label
-    if not takes and any(type(leaf) is TracedOptional for arg in args for leaf in _given(arg)):
+    if not _takes_none(name, args) and any(type(leaf) is TracedOptional for arg in args for leaf in _given(arg)):
         recorder.refuse(
             "a value that may be None is given to what takes no None",
             "Choose what stands for None before: label or 'none', or tracepack.cond(x is None, lambda: 0, lambda: x).",

@@ -18,8 +18,11 @@ def required(recorder: Tracer, found: Any, reason: str) -> bool:
         recorder: of the function.
         found: the traced number.
         reason: what an error of a run says.
+
+    Returns:
+        Whether it is true, or belongs to a branch that the example does not take.
     """
-    if not found.concrete:
+    if not found.concrete and not recorder.untaken:
         return False
     condition = found if type(found.concrete) is bool else recorder.scalar("bool", found)
     recorder.nodes.append(Node(Guard(True, reason), (condition.value,), {}, None, user_line()))

@@ -156,11 +156,16 @@ def record_function(recorder: Tracer, func: Any, args: Any, kwargs: Any) -> Any:
     return _record(recorder, f"{func.__module__}.{func.__name__}", _known(func), args, kwargs)
 
 
+_OTHER = (
+    "Use another function of numpy's, or one of torch, for it; or do it before, and pass what it gives as an argument."
+)
+
+
 def _record(recorder: Tracer, name: str, known: str | None, args: Any, kwargs: Any) -> Any:
     """Records a function of numpy by its own name, or by that in the table of operators."""
     name = name if name in allowed() else known or name
     if name not in allowed():
-        form = instead(user_line()) or "Use another function of numpy's, or one of torch, for it."
+        form = instead(user_line()) or _OTHER
         recorder.refuse(f"{name} cannot be recorded", form)
     return recorder.array(name, *args, **kwargs)
 

@@ -11,6 +11,7 @@ repetition costs few steps more.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from ...graph.errors import GraphError, TrustError
@@ -238,3 +239,30 @@ def _ways_repeated(argument: Any, last: bool) -> int:
         return 1 if last and single and least <= MOST_COPIES else _ENDLESS
     once = 1 if single else _ways(parts, last=False)
     return min(_ENDLESS, int((most - least + 1) * once**most)) if once < MOST_WAYS else _ENDLESS
+
+
+def absent_groups(pattern: str, flags: int) -> set[int]:
+    """The groups of a pattern that need not take part in a match, by their numbers."""
+    with Unheard():
+        return set(_absent(parser.parse(pattern, flags & ~int(re.DEBUG)), False))
+
+
+def _absent(items: Any, may_be: bool) -> Iterator[int]:
+    for code, argument in items:
+        if code in _REPEATS:
+            least, _, inner = argument
+            yield from _absent(inner, may_be or least == 0)
+        elif code is codes.SUBPATTERN:
+            group, *_, inner = argument
+            yield from [group] if may_be and group is not None else []
+            yield from _absent(inner, may_be)
+        elif code is codes.BRANCH:
+            for inner in argument[1]:
+                yield from _absent(inner, True)
+        elif code is codes.GROUPREF_EXISTS:
+            for inner in argument[1:]:
+                yield from _absent(inner or [], True)
+        elif code in (codes.ASSERT, codes.ASSERT_NOT):
+            yield from _absent(argument[1], may_be or code is codes.ASSERT_NOT)
+        elif code is getattr(codes, "ATOMIC_GROUP", None):
+            yield from _absent(argument, may_be)

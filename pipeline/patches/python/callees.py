@@ -48,6 +48,7 @@ from ..library.values.digests import OF_BYTES
 from ..library.values.text_calls import OF_TEXTS
 from ..redirect import STAND_INS, deep_stand_in, own
 from .asked_once import is_unseen
+from .entries import merged
 from .loops.constants import as_one_list
 from .operations import active, formatted, holds_traced, to_dict
 from .rounds.asking import gone_through, iterator_over, letters, next_of
@@ -291,10 +292,12 @@ def _best(plain: Any) -> Callable[..., Any]:
 def _dict(*args: Any, **kwargs: Any) -> Any:
     """Stands for `dict`."""
     recorder = active()
-    if recorder is None or len(args) != 1 or kwargs:
+    if recorder is not None and len(args) == 1 and kwargs:
+        return merged(recorder, _dict(*args), kwargs)
+    if recorder is None or len(args) != 1:
         return dict(*args, **kwargs)
     if issubclass(type(args[0]), TracedDict):
-        return TracedDict(recorder, args[0].value, args[0].concrete, args[0].varies)
+        return args[0].copy()
     if isinstance(args[0], dict):
         return dict(args[0])
     pairs = collected(recorder, args[0])

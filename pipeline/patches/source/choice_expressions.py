@@ -108,6 +108,8 @@ class ChoiceExpressions(ast.NodeTransformer):
                 return called(name, test, self.condition(first), self._side(rest, of_truth=True))
             case ast.UnaryOp(ast.Not(), inner) if stands_on(test, self.lines):
                 return called("negated", test, self.condition(inner))
+            case ast.Call(ast.Attribute(attr="match" | "search" | "fullmatch")):
+                return _truth_of(self.visit(test))
         found: ast.expr = self.visit(test)
         return found
 
@@ -139,6 +141,12 @@ class ChoiceExpressions(ast.NodeTransformer):
 def _parted(node: ast.BoolOp) -> tuple[ast.expr, ast.expr]:
     first, *others = node.values
     return first, others[0] if len(others) == 1 else ast.copy_location(ast.BoolOp(node.op, others), others[0])
+
+
+def _truth_of(test: ast.expr) -> ast.expr:
+    """The truth of what may be a match, which is all that a choice asks: it is a number then, and no match or None."""
+    inner = ast.copy_location(ast.UnaryOp(ast.Not(), test), test)
+    return ast.copy_location(ast.UnaryOp(ast.Not(), inner), test)
 
 
 def has_walrus(part: ast.AST) -> bool:

@@ -61,18 +61,19 @@ class FunctionBody:
             after: those that may be read after them.
             tail: what follows up to the end of the function; None where more than that follows.
         """
-        made: Lines = []
-        for place, line in enumerate(body):
-            rest = body[place + 1 :]
-            later = read_first(rest) | (after - certainly_set(rest))
-            following = None if tail is None else [*rest, *tail]
+        made, parts = Lines(), list[ast.stmt]()
+        for line in body:
             lines = as_branches(line) if stands_on(line, self.lines) else [line]
             self.count += lines != [line]
-            for each in lines:
-                found = self._choice(each, known, later, following)
-                made += [self._kept(each, known, later, following)] if found is None else found
-                if found and isinstance(found[-1], ast.Return):
-                    return made
+            parts += lines
+        for place, line in enumerate(parts):
+            rest = parts[place + 1 :]
+            later = read_first(rest) | (after - certainly_set(rest))
+            following = None if tail is None else [*rest, *tail]
+            found = self._choice(line, known, later, following)
+            made += [self._kept(line, known, later, following)] if found is None else found
+            if found and isinstance(found[-1], ast.Return):
+                return made
             known = known | certainly_set([line])
         return made
 

@@ -8,12 +8,14 @@ from typing import Any
 from ....ops.graph.errors import RecordError
 from ....ops.graph.graph import Guard, Node
 from ....ops.runtime.user_code import user_line
+from ...proxies.base import is_traced
 from ...proxies.lists import TracedList
 from ...proxies.scalars import TracedNumber
 from ...proxies.trees import concrete
 from ...recording.branch import Branch
 from ...recording.control_flow import cond, while_loop
 from ...rules.number_or_tensor import number_of
+from ..library.asked_table import AskedTable
 from ..python.entries import extended
 from ..python.operations import active, negated, truth_of
 from ..redirect import stand_in
@@ -118,6 +120,43 @@ def with_entry(items: Any, key: Any, item: Any) -> Any:
     return found
 
 
+def held(table: Any, key: Any) -> Any:
+    """Whether a table has an entry that counts as true: stands for the truth of `table.get(key)`."""
+    if (recorder := _asked(table, key)) is None:
+        return bool(table.get(key))
+    return recorder.scalar("lookup", {each: bool(entry) for each, entry in table.items()}, key, False)
+
+
+def lacks(table: Any, key: Any) -> Any:
+    """Stands for `table.get(key) is None`."""
+    if (recorder := _asked(table, key)) is None:
+        return table.get(key) is None
+    return recorder.scalar("lookup", {each: entry is None for each, entry in table.items()}, key, True)
+
+
+def entry(table: Any, key: Any) -> Any:
+    """Stands for `table.get(key)` where it is not None."""
+    recorder = _asked(table, key)
+    return table.get(key) if recorder is None else AskedTable(recorder, table)[key]
+
+
+def entry_or(table: Any, key: Any, default: Any) -> Any:
+    """Stands for `table.get(key) or default`."""
+    recorder = _asked(table, key)
+    if recorder is None:
+        return table.get(key) or default
+    if all(table.values()):
+        return AskedTable(recorder, table).get(key, default)
+    return choose(held(table, key), lambda: entry(table, key), lambda: default)
+
+
+def _asked(table: Any, key: Any) -> Any:
+    """The recorder, where a plain dict is asked for an entry by a key of the recording."""
+    recorder = active()
+    plain = type(table) is dict and not any(map(is_traced, table.values()))
+    return recorder if recorder is not None and plain and is_traced(key) else None
+
+
 CHOOSERS: dict[str, Any] = {
     f"<{function.__name__}>": function
     for function in (
@@ -132,6 +171,10 @@ CHOOSERS: dict[str, Any] = {
         unshared,
         with_item,
         with_entry,
+        held,
+        lacks,
+        entry,
+        entry_or,
     )
 }
 """Their names in the code of functions, which no variable of a user's can have."""

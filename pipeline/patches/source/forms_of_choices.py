@@ -32,7 +32,21 @@ def as_branches(line: ast.stmt) -> list[ast.stmt]:
             return [*rest, again]
         case ast.For(orelse=[ast.Assign([ast.Name(name)], ast.Constant() | ast.Name())]):
             return _searched(line, name)
+        case ast.For(ast.Name() as target, ast.Tuple(items) | ast.List(items), body, []) if _unrolls(items, body):
+            return [
+                each for item in items for each in (ast.copy_location(ast.Assign([target], item), line), *copied(body))
+            ]
     return [line]
+
+
+def _unrolls(items: Sequence[ast.expr], body: Sequence[ast.stmt]) -> bool:
+    """Whether a loop over a few constants is left by `return`: its rounds one after another are branches then."""
+    plain = 0 < len(items) <= _MOST_ROUNDS and all(isinstance(each, ast.Constant) for each in items)
+    returns = any(isinstance(part, ast.Return) for part in within(*body))
+    return plain and returns and not any(isinstance(part, ast.Break | ast.Continue) for part in within(*body))
+
+
+_MOST_ROUNDS = 6
 
 
 def _negated(test: ast.expr) -> ast.expr:

@@ -20,6 +20,7 @@ from ....ops.runtime.user_code import codes_in
 from .choice_expressions import OWN_SIDE, ChoiceExpressions
 from .choice_statements import FunctionBody
 from .forms_of_choices import copied
+from .held_values import without_held_values
 from .scoping import parameters, within
 
 _anew: ContextVar[Mapping[tuple[str, CodeType], CodeType] | None] = ContextVar("anew", default=None)
@@ -136,21 +137,28 @@ _UNSEEN = ("locals", "vars", "eval", "exec", "super", "__class__", "dir")
 """What a function asks for that knows its variables, or where it is defined."""
 
 
+def _is_unseen(part: ast.AST) -> bool:
+    return isinstance(part, ast.Name) and part.id in _UNSEEN
+
+
 def _writes(function: ast.AST, lines: frozenset[int]) -> bool:
     """Whether a function has choices on some lines, which are written anew in its tree."""
-    generates = (ast.Yield, ast.YieldFrom, ast.Await)
-    match function:
-        case ast.FunctionDef(args=given, body=body) if not any(isinstance(each, generates) for each in within(*body)):
-            if any(isinstance(each, ast.Name) and each.id in _UNSEEN for each in ast.walk(function)):
-                return False
-            made = FunctionBody(lines, parameters(given), body)
-            function.body = made.rewritten(body)
-            return made.count > 0
-        case ast.Lambda(given, body) if not any(isinstance(each, generates) for each in within(body)):
-            choices = ChoiceExpressions(lines, parameters(given))
-            function.body = choices.visit(body)
-            return choices.count > 0
-    return False
+    if not isinstance(function, ast.FunctionDef | ast.Lambda):
+        return False
+    body = function.body if isinstance(function, ast.FunctionDef) else [function.body]
+    if any(isinstance(each, ast.Yield | ast.YieldFrom | ast.Await) for each in within(*body)):
+        return False
+    if isinstance(function, ast.FunctionDef) and any(map(_is_unseen, ast.walk(function))):
+        return False
+    held = without_held_values(function, lines)
+    given = parameters(function.args)
+    if isinstance(function, ast.FunctionDef):
+        made = FunctionBody(lines | held, given, function.body)
+        function.body = made.rewritten(function.body)
+        return made.count > 0 or bool(held)
+    choices = ChoiceExpressions(lines | held, given)
+    function.body = choices.visit(function.body)
+    return choices.count > 0 or bool(held)
 
 
 def _place(made: CodeType, code: CodeType) -> tuple[int, ...] | None:

@@ -5,21 +5,20 @@ from __future__ import annotations
 import re
 
 from ....ops.graph.graph import SourceLine
+from .before_calls import before_call
 from .branch_forms import written_with_cond
 from .loop_forms import loop_form
 from .match_forms import written_with_finditer
 
-_BEFORE = "Do it before, and pass what it gives."
 _INSTEAD = {
     "from_bytes(": "Use torch.frombuffer(bytearray(data), dtype=torch.int32).item(), with the dtype of as many bytes.",
     "default_rng(": "Use generator = torch.Generator().manual_seed(seed), and torch.randn(n, generator=generator).",
     "RandomState(": "Use generator = torch.Generator().manual_seed(seed), and torch.randn(n, generator=generator).",
     "Fraction(": "Write numerator / denominator, which is recorded.",
     "to_datetime(": "Use datetime.fromisoformat(text), or datetime.strptime(text, format), of each text.",
-    "json.loads(": _BEFORE,
-    "uuid.": _BEFORE,
-    "os.path.": "Use text.rpartition('/')[2] for the name, and text.rpartition('.')[2] for the ending.",
-    "Path(": "Use text.rpartition('/')[2] for the name, and text.rpartition('.')[2] for the ending.",
+    "os.path.basename(": "Use text.rpartition('/')[2].",
+    "os.path.splitext(": "Use '.' + name.rpartition('.')[2] if '.' in name.lstrip('.') else '', of name = "
+    "text.rpartition('/')[2].",
     "validate_python(": "Make a dict of it, and a model of that dict outside of the function.",
     "apply_along_axis(": "Write np.array([function(row) for row in table]), or table.T for the columns.",
     "math.dist(": "Use math.sqrt(sum((x - y) ** 2 for x, y in zip(a, b))).",
@@ -27,7 +26,11 @@ _INSTEAD = {
     "isclose(": "Write abs(a - b) <= 1e-9 * max(abs(a), abs(b)).",
     "isqrt(": "Use int(math.sqrt(n)).",
     "lcm(": "Use torch.lcm(torch.tensor(a), torch.tensor(b)).item().",
+    "math.gcd": "Use torch.gcd(torch.tensor(a), torch.tensor(b)).item().",
     "gcd(": "Use torch.gcd(torch.tensor(a), torch.tensor(b)).item().",
+    "factorial(": "Use math.prod(range(1, n + 1)).",
+    "comb(": "Use math.prod(range(n - k + 1, n + 1)) // math.prod(range(1, k + 1)).",
+    "perm(": "Use math.prod(range(n - k + 1, n + 1)).",
 }
 _MODEL = "Make the model before the function, and an op of it: op = tracepack.script(model)."
 _PACKAGES = {
@@ -42,6 +45,9 @@ _ITERATING = {
     "permutations": "[(a, b) for i, a in enumerate(xs) for j, b in enumerate(xs) if i != j]",
     "product": "[(a, b) for a in xs for b in ys]",
     "zip_longest": "zip(xs + [fill] * (len(ys) - len(xs)), ys + [fill] * (len(xs) - len(ys)))",
+    "bisect": "sum([x <= value for x in xs])",
+    "bisect_right": "sum([x <= value for x in xs])",
+    "bisect_left": "sum([x < value for x in xs])",
     "deque": "[xs[max(0, i - 2) : i + 1] for i in range(len(xs))], the last three at each place,",
     "takewhile": "xs[: next((i for i, x in enumerate(xs) if not wanted(x)), len(xs))]",
     "dropwhile": "xs[next((i for i, x in enumerate(xs) if not wanted(x)), len(xs)) :]",
@@ -52,15 +58,22 @@ _ITERATING = {
     "cycle": "[(table[i % len(table)], x) for i, x in enumerate(xs)]",
 }
 """What does the work of functions of itertools and collections, for lists of any length."""
-_MAKING = {"tuple(": "[x for x in xs], a list,", "zip(*": "[[row[i] for row in rows] for i in range(len(rows[0]))]"}
+_MAKING = {
+    "hypot(*": "math.sqrt(sum([x * x for x in xs]))",
+    "tuple(": "[x for x in xs], a list,",
+    "zip(*": "[[row[i] for row in rows] for i in range(len(rows[0]))]",
+}
 """The same for what makes tuples."""
 _CALLS = re.compile(rf"\b({'|'.join(_ITERATING)})\(")
+_LAST = re.compile(r"list\(deque\((\w+), maxlen=(\d+)\)\)")
 ANY_LENGTH = "A list comprehension, or tracepack.map(fn, items), keeps it free"
 
 
 def of_any_length(line: SourceLine | None) -> str:
     """What keeps the length of a list free that a line goes through."""
     code = line.code if line is not None else ""
+    if found := _LAST.search(code):
+        return f"Instead of {found[0]} {found[1]}[-{found[2]}:] keeps it free"
     if found := _CALLS.search(code):
         return f"Instead of {found[1]} {_ITERATING[found[1]]} keeps it free"
     made = next((each for each in _MAKING if re.search(rf"\b{re.escape(each)}", code)), "")
@@ -79,7 +92,8 @@ _TEXTS = (
 def instead(line: SourceLine | None) -> str:
     """A form that is recorded, for what a line calls; empty where there is nothing to say."""
     code = line.code if line is not None else ""
-    return next((form for call, form in _INSTEAD.items() if call in code), "")
+    found = next((form for call, form in _INSTEAD.items() if call in code), "") or before_call(line)
+    return f"{found.rstrip('.')}." if found else ""
 
 
 BOTH_WAYS = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+import warnings
 from collections import Counter
 
 import pytest
@@ -157,12 +158,69 @@ def test_a_list_of_a_loop_that_the_code_demands() -> None:
         loaded(demanded, ["a b", "c"])(["a", " "])
 
 
-def test_a_group_that_is_compared_with_none_shows_the_form() -> None:
-    def numbered(text):
-        return [m[2] for m in re.finditer(r"([a-z])(\d)?", text) if m[2] is not None]
+def absent(text):
+    return "none" if re.match("(a)(b)?", text)[2] is None else "some"
 
-    with pytest.raises(tracepack.RecordError, match=r"write not m\[2\] in place of m\[2\] is None"):
+
+def in_parts(text):
+    m = re.match(r"(\d)h(?: (\d)m)?$", text)
+    hours, minutes = m.groups()
+    return int(hours) * 60 + (int(minutes) if minutes is not None else 0), m.group(1, 2), m[2]
+
+
+def alternatives(text):
+    m = re.match("(?:(a+)|(b+))", text)
+    return ("A" if m[1] else "B"), m[1] or m[2], m[2] == None  # noqa: E711
+
+
+def counted(words):
+    total = 0
+    for word in words:
+        if (m := re.match(r"([a-z])(\d)?$", word)) and m[2] is not None:
+            total += int(m[2])
+    return total
+
+
+GROUPS = {
+    "a group that is None": Case(absent, ["ab"], [["ac"]]),
+    "a group that is not": Case(absent, ["ac"], [["ab"]]),
+    "in a text": Case(lambda text: f"{re.match('(a)(b)?', text)[2]}", ["ab"], [["ac"]]),
+    "in parts": Case(in_parts, ["1h 2m"], [["3h"]]),
+    "in parts without": Case(in_parts, ["3h"], [["1h 2m"]]),
+    "of alternatives": Case(alternatives, ["aa"], [["bb"]]),
+    "in a loop": Case(counted, [["a1", "b"]], [[["c", "d4", "-"]]]),
+    "of all matches": Case(
+        lambda text: [m[2] is None for m in re.finditer(r"([a-z])(\d)?", text)], ["a1 b"], [["ab"], ["a1"]]
+    ),
+    "that is a result": Case(lambda text: {"b": re.match("(a)(?P<b>b)?", text)["b"]}, ["ab"], [["ac"]]),
+}
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_a_group_that_takes_no_part_is_none(name) -> None:
+    check(GROUPS[name])
+
+
+def test_a_group_that_the_function_needs_is_a_check_of_each_run() -> None:
+    mod = loaded(lambda text: int(re.match(r"(a)(\d)?", text)[2]), "a1")
+    assert mod("a5") == 5
+    with pytest.raises(tracepack.GuardError, match="a value is None, and the function asks it for what None has not"):
+        mod("ab")
+
+
+def test_groups_in_a_list_that_is_asked_for_more_have_a_form_that_works() -> None:
+    def numbered(text):
+        return ",".join([m[2] for m in re.finditer(r"([a-z])(\d)?", text) if m[2] is not None])
+
+    with pytest.raises(tracepack.RecordError, match="Choose what stands for None before"):
         tracepack.trace(numbered, "a1 b")
+
+    def chosen(text):
+        return ",".join([m[2] or "" for m in re.finditer(r"([a-z])(\d)?", text) if m[2] is not None])
+
+    mod = loaded(chosen, "a1 b")
+    for text in ("a1 b", "ab", "a1b2"):
+        assert mod(text) == numbered(text)
 
 
 AT = re.compile("^a|b")
@@ -223,13 +281,16 @@ FORMS = {
 @pytest.mark.parametrize("name", FORMS)
 def test_the_form_that_is_shown_for_a_match_goes_both_ways(name, tmp_path) -> None:
     body, form = FORMS[name]
-    process = made(
-        f"import re\ndef process(text):\n{textwrap.indent(textwrap.dedent(body), '    ')}", tmp_path / "plain.py"
-    )
+    source = f"import re\ndef process(text):\n{textwrap.indent(textwrap.dedent(body), '    ')}"
+    process = made(source, tmp_path / "process.py")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        asked = loaded(process, "b=c")
+    process = made(f"{source}    return locals()\n", tmp_path / "plain.py")  # which is not written anew
     with pytest.warns(UserWarning, match=rf"whether there is a match\. {re.escape(form)}.* keeps both ways"):
         tracepack.trace(process, "b=c")
     lines = [form] if form.startswith("return") else ["kind = 'none'", form, "return kind"]
     written = "".join(f"    {line}\n" for line in lines)
     mod = loaded(made(f"import re\ndef process(text):\n{written}", tmp_path / "written.py"), "b=c")
     for text in ("b=c", "b=x", "=x b=c", "", "q=r=s", "-=z"):
-        assert mod(text) == process(text)
+        assert mod(text) == asked(text) == process(text)

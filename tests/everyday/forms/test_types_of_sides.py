@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 
+import numpy as np
 import pytest
 import torch
 
@@ -22,23 +23,34 @@ def one_on_zero(values):
     return spread / 2
 
 
+def one_on_zero_of_floats(values):
+    spread = max(values) - min(values)
+    if spread == 0:
+        spread = 1.0
+    return spread / 2
+
+
 MIXED = {
-    "of two sides": (lambda total, n: total / n if n else 0, SHARES[0]),
-    "or": (lambda values: [x / ((max(values) - min(values)) or 1) for x in values], SPREADS[0]),
-    "a variable": (one_on_zero, SPREADS[0]),
+    "of two sides": (lambda total, n: total / n if n else 0, SHARES[0], "total / n if n else 0.0"),
+    "or": (
+        lambda values: [x / ((max(values) - min(values)) or 1) for x in values],
+        SPREADS[0],
+        "max(values) - min(values) or 1.0",
+    ),
+    "a variable": (one_on_zero, SPREADS[0], "spread = 1.0 for spread = 1"),
 }
 
 
 @pytest.mark.parametrize("name", MIXED)
 def test_an_int_beside_a_float_is_said(name) -> None:
-    process, example = MIXED[name]
-    words = r"taken on it\. One side gives an int and one a float: with one type on all, as 1\.0 for 1, it goes both"
+    process, example, form = MIXED[name]
+    words = rf"taken on it\. It cannot go both ways, since its sides give (int|float) and \w+\. Write {re.escape(form)}"
     with pytest.warns(UserWarning, match=words):
         tracepack.trace(process, *example)
 
 
 def test_an_int_beside_a_float_is_refused_where_data_decides() -> None:
-    with pytest.raises(tracepack.RecordError, match="a branch was taken on it.* One side gives an int and one a float"):
+    with pytest.raises(tracepack.RecordError, match=r"a branch was taken on it.* Write 1\.0 if x\.max\(\)"):
         tracepack.trace(lambda x: 1 if x.max().item() > 2 else x.sum().item() / 2, torch.ones(3))
 
 
@@ -47,8 +59,9 @@ def test_an_int_beside_a_float_is_refused_where_data_decides() -> None:
     [
         Case(lambda total, n: total / n if n else 0.0, *SHARES),
         Case(lambda values: [x / ((max(values) - min(values)) or 1.0) for x in values], *SPREADS),
+        Case(one_on_zero_of_floats, *SPREADS),
     ],
-    ids=["of two sides", "or"],
+    ids=["of two sides", "or", "a variable"],
 )
 def test_one_type_on_both_sides_goes_both_ways(case) -> None:
     with warnings.catch_warnings():
@@ -129,3 +142,64 @@ def test_a_row_of_comparisons_of_a_tensor_is_refused_as_a_result_with_two_forms(
         tracepack.trace(lambda x: 0 < x.mean() < 5, torch.ones(3))
     for form in (lambda x: bool(0 < x.mean() < 5), lambda x: (x.mean() > 0) & (x.mean() < 5)):
         check(Case(form, [torch.ones(3)], [[torch.zeros(2)], [torch.full((4,), 9.0)]]))
+
+
+X = torch.tensor([1.0, 2.0, 4.0])
+OTHERS = [[torch.zeros(3)], [torch.tensor([-1.0, 0, 5, 0])], [torch.tensor([-1.0, -3.0])]]
+
+
+def spread(x):
+    a = x.numpy()
+    s = a.std()
+    if s < 1e-6:
+        s = 1.0
+    return (a - a.mean()) / s
+
+
+def spread_of_floats(x):
+    a = x.numpy()
+    s = a.std()
+    s = float(s)
+    if s < 1e-6:
+        s = 1.0
+    return (a - a.mean()) / s
+
+
+OF_NUMPY = {
+    "or": (
+        lambda x: x.numpy() / (np.median(x.numpy()) or 1e-9),
+        lambda x: x.numpy() / (float(np.median(x.numpy())) or 1e-09),
+        "float(np.median(x.numpy())) or 1e-09",
+    ),
+    "an int": (
+        lambda x: x.numpy()[: x.numpy().argmax() or 1],
+        lambda x: x.numpy()[: int(x.numpy().argmax()) or 1],
+        "int(x.numpy().argmax()) or 1",
+    ),
+    "a tensor": (
+        lambda x: x / (x.max() if x.max() > 0 else 1),
+        lambda x: x / (float(x.max()) if x.max() > 0 else 1.0),
+        "float(x.max()) if x.max() > 0 else 1.0",
+    ),
+    "a row": (
+        lambda x: x * 2 if x.sum().item() > 0 else x.sum(),
+        lambda x: x * 2 if x.sum().item() > 0 else x.sum().reshape(1),
+        "x * 2 if x.sum().item() > 0 else x.sum().reshape(1)",
+    ),
+    "a variable": (spread, spread_of_floats, "s = float(s) before the line"),
+}
+
+
+@pytest.mark.parametrize("name", OF_NUMPY)
+def test_a_number_of_numpy_or_a_tensor_beside_one_of_python_has_a_form_that_works(name) -> None:
+    process, written, form = OF_NUMPY[name]
+    with pytest.raises(tracepack.RecordError, match=rf"It cannot go both ways, since .* Write {re.escape(form)}\."):
+        tracepack.trace(process, X)
+    check(Case(written, [X], OTHERS))
+
+
+def test_a_side_that_fails_on_the_example_is_said() -> None:
+    said = "It cannot go both ways, since a side fails on the example: IndexError: .*Trace with one on which both run"
+    with pytest.warns(UserWarning, match=said):
+        tracepack.trace(lambda x, i: x[i].item() if i < len(x) else 0.0, torch.ones(2), 5)
+    check(Case(lambda x, i: x[i].item() if i < len(x) else 0.0, [torch.ones(2), 1], [[torch.ones(3), 5]]))

@@ -61,15 +61,16 @@ def test_an_error_for_what_a_table_lacks() -> None:
         mod("oil")
 
 
-def test_entries_that_are_records_fix_it_and_that_is_said() -> None:
+def test_entries_that_are_records_go_both_ways_and_as_a_result_fix_it_which_is_said() -> None:
     def price(word):
         item = ITEMS.get(word)
         return None if item is None else item["price"]
 
+    check(Case(price, ["pen"], [["ink"], ["oil"]]))
     said = r"whether the table has the key is fixed to True. table.get\(key, default\), with a default of the kind"
     with pytest.warns(UserWarning, match=said):
-        mod = tracepack.trace(price, "pen")
-    assert mod("ink") == 2.0
+        mod = tracepack.trace(lambda word: ITEMS.get(word), "pen")
+    assert mod("ink") == ITEMS["ink"]
     with pytest.raises(tracepack.GuardError, match="whether the table has the key"):
         mod("oil")
     check(Case(lambda word: ITEMS.get(word, {"price": -1.0})["price"], *ONE))

@@ -9,10 +9,10 @@ import torch
 
 import tracepack
 from tests.everyday.case import Case, check, loaded
-from tests.everyday.written import functions, numbers_of_tensors, rounds
+from tests.everyday.written import functions, held, left_loops, numbers_of_tensors, rounds, untaken
 from tests.everyday.written.functions import X, Y
 
-CASES = functions.CASES | rounds.CASES | numbers_of_tensors.CASES
+CASES = functions.CASES | rounds.CASES | numbers_of_tensors.CASES | untaken.CASES | held.CASES | left_loops.CASES
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -29,9 +29,11 @@ def test_a_side_that_raises_for_other_data_is_run_for_its_own_only() -> None:
             return [int(a), int(b)]
         return [int(text)]
 
-    with pytest.warns(UserWarning, match="a condition on a text is fixed to True"):
-        mod = loaded(process, "1/2")  # int of the whole example fails
+    mod = loaded(process, "1/2")  # int of the whole example fails
     assert mod("7/8") == [7, 8]
+    assert mod("7") == [7]
+    with pytest.raises(tracepack.NodeError, match="invalid literal for int"):
+        mod("x")
     check(Case(_halves, ["12", X], [["3", Y], ["1", X]]))
 
 

@@ -1,0 +1,207 @@
+"""What a library makes of plain values is refused, or fixed, with a form that holds: it is made before the call."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import difflib
+import io
+import json
+import math
+import os
+import random
+import re
+import string
+import textwrap
+import unicodedata
+import urllib.parse
+import uuid
+import warnings
+import zlib
+
+import numpy as np
+import pytest
+import torch
+
+import tracepack
+from tests.everyday.case import Case, check, loaded
+
+COMMANDS = ["open", "close", "quit"]
+
+
+def closest(word):
+    return difflib.get_close_matches(word, COMMANDS, n=1)
+
+
+def best(word):
+    found, most = "", 0.0
+    for command in COMMANDS:
+        ratio = difflib.SequenceMatcher(None, word, command).ratio()
+        if ratio > most:
+            found, most = command, ratio
+    return found
+
+
+def first_column(text):
+    return [row[0] for row in csv.reader(io.StringIO(text))]
+
+
+def field(text):
+    return json.loads(text)["a"] + 1
+
+
+def read(path, encoding="utf-8"):
+    with open(path, encoding=encoding) as file:
+        return file.read().upper()
+
+
+def stamped(text):
+    return f"{text} {datetime.datetime.now():%Y}"
+
+
+def named(text):
+    return f"{text}-{uuid.uuid4()}"
+
+
+def noisy(n):
+    return n + random.random()
+
+
+def filled(text):
+    lines = textwrap.wrap(text, 9)
+    return [line.upper() for line in lines]
+
+
+REFUSED = {
+    "texts alike": (closest, "opn", "difflib.get_close_matches(word, COMMANDS, n=1)",
+                    "closest(word, get_close_matches)"),
+    "rows of a table": (first_column, "a,b", "list(csv.reader(io.StringIO(text)))", "first_column(text, reader)"),
+    "JSON": (field, '{"a": 1}', "json.loads(text)['a']", "field(text, loads)"),
+    "lines": (filled, "some more words", "textwrap.wrap(text, 9)", "filled(text, lines)"),
+    "a template": (lambda t: string.Template("$a").substitute(a=t), "x", "string.Template('$a').substitute(a=t)",
+                   "lambda t, substitute: …"),
+    "words": (lambda t: string.capwords(t), "x y", "string.capwords(t)", "lambda t, capwords: …"),
+    "a name": (lambda t: unicodedata.name(t[0]), "x", "unicodedata.name(t[0])", "lambda t, name: …"),
+    "a URL": (lambda t: urllib.parse.urlparse(t).netloc, "http://a/b", "urllib.parse.urlparse(t).netloc",
+              "lambda t, netloc: …"),
+    "bytes": (lambda t: zlib.compress(t.encode()), "x", "zlib.compress(t.encode())", "lambda t, compress: …"),
+    "the environment": (lambda t: os.environ.get(t, ""), "HOME", "os.environ.get(t, '')", "lambda t, get: …"),
+    "a random number": (noisy, 1.0, "random.random()", "noisy(n, random)"),
+    "a random name": (named, "x", "str(uuid.uuid4())", "named(text, uuid4)"),
+}  # fmt: skip
+
+
+def _said(process, *example):
+    """What is said where a function is refused, or fixed to the example."""
+    with warnings.catch_warnings(record=True) as lines:
+        warnings.simplefilter("always")
+        try:
+            tracepack.trace(process, *example)
+        except tracepack.TracepackError as error:
+            return str(error)
+    return "\n".join(str(line.message) for line in lines)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_a_library_does_is_said_as_an_argument(name) -> None:
+    process, example, made, signature = REFUSED[name]
+    defined = signature if signature.startswith("lambda") else f"def {signature}"
+    assert f"Do {made} before, and pass what it gives as an argument: {defined}" in _said(process, example)
+
+
+def test_one_line_says_it_for_all_that_a_library_asks() -> None:
+    with pytest.warns(UserWarning, match="what it gives is fixed to that of the example") as found:
+        tracepack.trace(closest, "opn")
+    assert len(found) == 1
+
+
+def test_the_forms_work() -> None:
+    mod = loaded(lambda word, get_close_matches: get_close_matches, "opn", closest("opn"))
+    assert mod("clos", closest("clos")) == ["close"]
+    mod = loaded(lambda text, reader: [row[0] for row in reader], "a,b", [["a", "b"], ["c", "d"]])
+    assert mod("x,y", [["x", "y"]]) == first_column("x,y")
+    mod = loaded(lambda text, loads: loads + 1, "", 1)
+    assert mod('{"a": 5}', json.loads('{"a": 5}')["a"]) == 6
+    mod = loaded(lambda text, lines: [line.upper() for line in lines], "", ["a", "b"])
+    assert mod("", textwrap.wrap("some other words", 9)) == filled("some other words")
+    mod = loaded(lambda text, uuid4: f"{text}-{uuid4}", "x", str(uuid.uuid4()))
+    assert mod("y", "1-2") == "y-1-2"
+
+
+def test_what_is_asked_in_a_loop_is_said_as_a_list() -> None:
+    made = "[difflib.SequenceMatcher(None, word, command).ratio() for command in COMMANDS]"
+    where = "def best(word, ratio_of_each), whose items go with those of zip(COMMANDS, ratio_of_each)"
+    assert f"Do {made} before, and pass it as an argument: {where}" in _said(best, "opn")
+
+    def chosen(word, ratio_of_each):
+        found, most = "", 0.0
+        for command, ratio in zip(COMMANDS, ratio_of_each, strict=True):
+            if ratio > most:
+                found, most = command, ratio
+        return found
+
+    def ratios(word):
+        return [difflib.SequenceMatcher(None, word, command).ratio() for command in COMMANDS]
+
+    check(Case(chosen, ["opn", ratios("opn")], [[word, ratios(word)] for word in ("qit", "clos", "zzz")]))
+
+
+def test_the_time_is_said_as_a_text() -> None:
+    form = (
+        "Pass now=datetime.datetime.now().isoformat(): def stamped(text, now), and datetime.datetime.fromisoformat(now)"
+    )
+    assert form in _said(stamped, "x")
+    mod = loaded(lambda text, now: f"{text} {datetime.datetime.fromisoformat(now):%Y}", "x", "2024-01-02T03:04:05")
+    assert mod("y", "1999-01-02T03:04:05.678") == "y 1999"
+
+
+def test_a_file_is_said_as_what_it_holds(tmp_path) -> None:
+    (tmp_path / "a.txt").write_text("abc")
+    form = "Read the file before, and pass what it holds as an argument: def read(path, text, encoding='utf-8')"
+    assert form in _said(read, str(tmp_path / "a.txt"))
+
+
+@pytest.mark.parametrize(
+    ("process", "example", "form"),
+    [
+        (lambda n: math.factorial(n), 5, "Use math.prod(range(1, n + 1))"),
+        (lambda n: math.comb(n, 2), 5, "Use math.prod(range(n - k + 1, n + 1)) // math.prod(range(1, k + 1))"),
+        (lambda t: os.path.basename(t), "/a/b", "Use text.rpartition('/')[2]"),
+        (lambda x: np.array2string(x.numpy()), torch.ones(2), "or do it before, and pass what it gives as an argument"),
+        (lambda t: re.findall(t, "abc"), "b", "constant texts, or do it before, and pass what it gives as an argument"),
+        (lambda t: t.format(1), "{}", "Do it before, and pass what it gives as an argument"),
+    ],
+)
+def test_other_forms_are_said(process, example, form) -> None:
+    assert form in _said(process, example)
+
+
+def _factorial(n):
+    return math.prod(range(1, n + 1))
+
+
+def _combinations(n):
+    return math.prod(range(n - 2 + 1, n + 1)) // math.prod(range(1, 2 + 1))
+
+
+def _ending(text):
+    name = text.rpartition("/")[2]
+    return "." + name.rpartition(".")[2] if "." in name.lstrip(".") else ""
+
+
+def test_other_forms_work() -> None:
+    mod = loaded(_factorial, 5)
+    assert [mod(n) for n in (0, 1, 7)] == [math.factorial(n) for n in (0, 1, 7)]
+    mod = loaded(_combinations, 5)
+    assert [mod(n) for n in (2, 9)] == [math.comb(n, 2) for n in (2, 9)]
+    mod = loaded(_ending, "/a/b.c")
+    for path in ("x", "a.b/.c", "q.py", "a/.x.y", "/a.b/c"):
+        assert mod(path) == os.path.splitext(path)[1]
+
+
+NUMBERS = [7], [[0], [10], [255], [-5]]
+
+
+def test_digits_and_bits_of_an_int() -> None:
+    check(Case(lambda n: f"{bin(n)} {hex(n)} {oct(n)[2:].zfill(4)}", *NUMBERS))
+    check(Case(lambda n: n.bit_length() + 1, *NUMBERS))
