@@ -30,6 +30,7 @@ from ..recording.recorder import Recorder
 from .carried import Carried, begun, keeps_keys, kind_of_carried
 from .loop import Loop
 from .walking.empty_lists import OrEmpty
+from .walking.packing import OF_TUPLE, Packing
 from .ways import Tree, closed_graph
 
 
@@ -76,7 +77,30 @@ class Fold(Loop):
             names: what is known of them.
         """
         if self.value is None:
-            self.given, self.names = values, names or Carried()
+            self.packing = Packing(self.recorder, values, names or Carried())
+        elif self.packing.grows(values, self._has_others()):
+            values = self._begun_anew()
+        elif unlike := self.packing.unlike(values):
+            before, after = map(kind_of_carried, unlike)
+            self._refuse(f"turns a {before} into a {after}", OF_TUPLE if "tuple" in before else f"Start with a {after}.")
+        turned = self._turned(self.packing.flat(values))
+        return self.packing.packed(turned, None if self.closed else self.decide, self._refuse)
+
+    def _has_others(self) -> bool:
+        """Whether rounds other than this one may make other things of what is carried."""
+        return self.apart or bool(self.way and self.way.steps)
+
+    def _begun_anew(self) -> tuple[Any, ...]:
+        """Forgets the rounds, for others with more in what they carry; returns the variables before the loop."""
+        self.end_round()
+        self.recorder.rounds.open.remove(self)
+        self.ways, self.waiting, self.value, self.floats = [], [()], None, set()
+        return self.packing.given
+
+    def _turned(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        """As `turn`, of what the variables are laid out as."""
+        if self.value is None:
+            self.given, self.names = values, self.packing.flat_names()
             self.begin()
             if not self.apart and any(type(values[place]) is list and not values[place] for place in self.names.read):
                 self.unlike = "an empty list"
@@ -91,9 +115,9 @@ class Fold(Loop):
         if not self.waiting and self._grows_floats():
             self.ways, self.waiting = [], [()]
         if not self.waiting:
-            return (
-                self._results() if self.or_empty is None else self.or_empty.joined(self._results(), self.names.unread)
-            )
+            found = self._results()
+            laid_out = self.packing.loosely
+            return found if self.or_empty is None else self.or_empty.joined(found, self.names.unread, laid_out)
         for value in self.carried:
             self.recorder.rounds.left.pop(id(value), None)
         self.item = super().__next__()
@@ -138,6 +162,8 @@ class Fold(Loop):
             recorder.values.add(found, value, True)
             return found
         recorder.values.varying.add(id(value))
+        if self.packing.samples[place] is not ...:
+            found = self.packing.samples[place]
         if self.ways and isinstance(found, dict) and not found:
             found = concrete(self.ways[0].result[place])  # what an earlier round may have put in
         if type(start) is TracedList:
@@ -215,7 +241,7 @@ class Fold(Loop):
         self.floats, self.unlike, self.apart = set(), "", True
         more, kind = recorder.scalar("gt", source.length(), 0), source.value.type
         guard = Guard(True, f"the list is empty, and what the loop carries begins as {found}")
-        self.or_empty = OrEmpty(recorder, more, guard, self.given)
+        self.or_empty = OrEmpty(recorder, more, guard, self.packing.given)
         self.item = self.part(source.value, 0, source.concrete[0], kind.item if isinstance(kind, ListType) else None)
         self.source = recorder.scalar("getitem", source, slice(1, None))
         return tuple(growable(recorder, each) for each in self.given)
