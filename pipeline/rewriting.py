@@ -178,9 +178,15 @@ def _functions(process: Callable[..., Any]) -> Iterator[FunctionType]:
 def _asked(attempted: Attempted | None, problem: Exception | None) -> set[tuple[str, int]]:
     """The lines whose branches hold for one way, or are refused."""
     if attempted is None:
-        said = str(problem)
-        return _places(problem) if any(why in said for why in _OF_BRANCHES) else set()
-    return set(_guarded(attempted.found.graph))
+        return _refused(problem)
+    earlier = attempted.earlier
+    return {*_guarded(attempted.found.graph), *_refused(earlier.of_lists), *_refused(earlier.refused)}
+
+
+def _refused(problem: Exception | None) -> set[tuple[str, int]]:
+    """The line of a branch for which a recording was refused, with those of its callers."""
+    said = str(problem)
+    return _places(problem) if any(why in said for why in _OF_BRANCHES) else set()
 
 
 def _guarded(graph: Graph) -> Iterator[tuple[str, int]]:

@@ -47,12 +47,12 @@ class Form:
             thing: what it made.
             branches: whether there are other rounds, which may make another thing.
         """
-        kind = type(concrete(self.start))
-        if type(thing) is TracedOptional and (self.start is None or kind is type(thing.sample)):
+        sample = concrete(self.start) if self.sample is ... else self.sample
+        if type(thing) is TracedOptional and (sample is None or type(sample) is type(thing.sample)):
             return MaybeParts(Form(None, thing.sample))
-        if thing is None and kind in SCALARS:
-            return MaybeParts(Form(None, concrete(self.start)))
-        if self.start is None and thing is not None and branches and (found := _later(recorder, thing)) is not None:
+        if thing is None and type(sample) in SCALARS:
+            return MaybeParts(Form(None, sample))
+        if sample is None and thing is not None and branches and (found := _later(recorder, thing)) is not None:
             return MaybeParts(found)
         return self
 
