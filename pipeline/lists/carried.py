@@ -12,6 +12,7 @@ import torch
 
 from ...ops.graph.graph import Node, Operator
 from ..proxies.base import is_traced
+from ..proxies.dicts import TracedDict
 from ..proxies.lists import TracedList
 from ..proxies.make import TracedOptional
 from ..proxies.trees import concrete
@@ -85,6 +86,8 @@ def kind_of_carried(thing: Any) -> str:
         return f"{type(thing.sample).__name__} or None"
     if type(thing) is TracedList and thing.with_none is not None:
         return "list whose items may be None"
+    if issubclass(type(thing), TracedDict) and thing.with_none:
+        return "dict whose entries may be None"
     thing = concrete(thing)
     if isinstance(thing, torch.Tensor | np.ndarray):
         what = "tensor" if isinstance(thing, torch.Tensor) else "array"

@@ -20,8 +20,9 @@ from ...ops.runtime.placement import home_of
 from ...ops.runtime.plan import Plan
 from ..proxies.base import is_traced
 from ..proxies.dicts import TracedDict
-from ..proxies.lists import WITH_NONE, Growing, TracedList
+from ..proxies.lists import NESTED, WITH_NONE, Growing, TracedList
 from ..proxies.make import TracedOptional, traced
+from ..proxies.none_in_it import marked
 from ..proxies.sets import TracedSet, dict_of, growable, table_of
 from ..proxies.trees import concrete, is_array, list_type, own_copy, value_type
 from ..proxies.values.known_values import constant_of
@@ -112,7 +113,7 @@ class Fold(Loop):
             self._end_turn(values)
         if self.unlike:
             return self._first_apart()
-        if not self.waiting and self._grows_floats():
+        if not self.waiting and (self._grows_floats() or self._holds_nones()):
             self.ways, self.waiting = [], [()]
         if not self.waiting:
             found = self._results()
@@ -259,6 +260,14 @@ class Fold(Loop):
             self.carried[place] = Value(SCALARS[float])
         return bool(fresh)
 
+    def _holds_nones(self) -> bool:
+        """Whether a round puts None into a container that rounds may read: they are recorded anew, as those of such."""
+        found = {place for way in self.ways for place, result in enumerate(way.result) if marked(result)}
+        fresh = {place for place in found if is_traced(self.start[place]) and not marked(self.start[place])}
+        for place in fresh:
+            self.start[place].with_none = NESTED
+        return bool(fresh)
+
     # -- the node ----------------------------------------------------------------------------------------------
 
     def _results(self) -> tuple[Any, ...]:
@@ -299,6 +308,8 @@ class Fold(Loop):
         """Refuses a round that makes another kind of value than it is given."""
         with torch._C.DisableTorchFunction():
             for place in changed:
+                if type(self.start[place]) is list and marked(result[place]):
+                    continue  # no round reads it
                 before, after = (kind_of_carried(each) for each in (self.start[place], result[place]))
                 if before != after and not (place in self.floats and (before, after) == ("int", "float")):
                     self._refuse(f"turns a {before} into a {after}", f"Start with a {after}.")
@@ -369,6 +380,8 @@ class Fold(Loop):
             stand_in = start.like(value, result)
         if type(stand_in) is TracedList and self.appends[place] == {1}:
             stand_in.sized_by = self.source.length
+        if type(stand_in) is TracedList and any(marked(way.result[place]) for way in self.ways):
+            stand_in.with_none, value.type = NESTED, ANY
         if place in self.sets:
             stand_in = TracedSet(recorder, None, stand_in)
         if place in self.names.later:

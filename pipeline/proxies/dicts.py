@@ -24,12 +24,14 @@ class TracedDict(Growing, Traced):
         samples: what was put into its entries that are dicts, in all ways through a loop.
         alike: makes an entry what a pattern is; listed: makes a list of a set.
         pairs: the keys and entries, where they are known one by one; else None.
+        with_none: whether an entry, or what it holds, may be None as data decides.
     """
 
     missing: Callable[[], Any] | None = None
     alike: Callable[[Any, Any], Any]
     listed: Callable[[Any], Any]
     pairs: list[tuple[Any, Any]] | None = None
+    with_none = False
 
     def __init__(self, tracer: Tracer, value: Value, concrete: dict[Any, Any], varies: bool) -> None:
         self._bind(tracer, value, concrete, varies)
@@ -66,6 +68,7 @@ class TracedDict(Growing, Traced):
         """A dict of the same kind for another value."""
         found = type(self)(self.tracer, value, concrete, True)
         found.missing, found.patterns, found.samples = self.missing, self.patterns, self.samples
+        found.with_none = self.with_none
         return found
 
     def _as_put(self, found: Any) -> Any:
@@ -110,7 +113,7 @@ class TracedDict(Growing, Traced):
 
     def _become(self, new: TracedDict) -> None:
         """Makes the dict another one, in code that may change it."""
-        self.pairs = None
+        self.pairs, self.with_none = None, new.with_none
         self._bind(self.tracer, new.value, new.concrete, new.varies)
         if self.place is not None:
             self.place.put(self.like(new.value, new.concrete))

@@ -207,7 +207,13 @@ class TracedList(Growing, Traced):
     def like(self, value: Value, concrete: list[Any]) -> TracedList:
         """A list of the same kind for another value."""
         found = TracedList(self.tracer, value, concrete, True)
-        found.shared = self.shared
+        found.shared, found.with_none = self.shared, self.with_none
+        return found
+
+    def _as_it_is(self) -> TracedList:
+        """The list that this one is now, which nothing changes."""
+        found = TracedList(self.tracer, self.value, self.concrete, self.varies)
+        found.with_none = self.with_none
         return found
 
     def length(self) -> Any:
@@ -282,7 +288,7 @@ class TracedList(Growing, Traced):
         if options or (name in ("sort", "reverse") and args):
             fix = _SORT if name == "sort" else CHANGE
             tracer.refuse(f"list.{name} with such arguments cannot be recorded on a list of any length", fix)
-        old = TracedList(tracer, self.value, self.concrete, self.varies)
+        old = self._as_it_is()
         match name:
             case "append":
                 new = tracer.scalar("cat_strings", old, [*args])
@@ -320,22 +326,22 @@ class TracedList(Growing, Traced):
                 held.tracer.nodes.append(
                     Node(Guard(True, "a list lacks an item"), (held.value,), {}, None, user_line())
                 )
-        old = TracedList(tracer, self.value, self.concrete, self.varies)
+        old = self._as_it_is()
         before, after = old[slice(0, place)], old[slice(tracer.scalar("add", place, 1), None)]
         return before, old[index], after
 
     def become(self, new: TracedList) -> None:
         """Makes the list another one, in code that may change it."""
-        self.sized_by = None
+        self.sized_by, self.with_none = None, new.with_none
         self._bind(self.tracer, new.value, new.concrete, new.varies)
         if self.place is not None:
-            self.place.put(TracedList(self.tracer, new.value, new.concrete, new.varies))
+            self.place.put(self._as_it_is())
 
     def __setitem__(self, index: Any, item: Any) -> None:
         if self.loop is None or isinstance(index, slice):
             self.tracer.refuse(f"an item {CHANGED}", _ENTRY)
         self.allow_change("list")
-        old = TracedList(self.tracer, self.value, self.concrete, self.varies)
+        old = self._as_it_is()
         self.become(self.tracer.scalar("with_entry", old, index, item))
 
     def __delitem__(self, index: Any) -> None:

@@ -9,6 +9,7 @@ from ....ops.graph.errors import RecordError
 from ....ops.graph.graph import Guard, Node
 from ....ops.runtime.user_code import user_line
 from ...proxies.lists import TracedList
+from ...proxies.make import TracedOptional
 from ...proxies.scalars import TracedNumber
 from ...proxies.trees import concrete
 from ...recording.branch import Branch
@@ -82,6 +83,12 @@ def repeat(test: Callable[..., Any], body: Callable[..., Any], *carried: Any) ->
     return carried
 
 
+def not_none(found: Any) -> Any:
+    """A variable in code that runs only where it is not None: the number or the text that may be None elsewhere."""
+    recorder = active()
+    return found if recorder is None or type(found) is not TracedOptional else recorder.scalar("getitem", [found], 0)
+
+
 def unshared(found: Any) -> Any:
     """A number or a text to which a side adds: it is no list and no tensor, which changes under all of its names.
 
@@ -129,6 +136,7 @@ CHOOSERS: dict[str, Any] = {
         negated,
         demand,
         repeat,
+        not_none,
         unshared,
         with_item,
         with_entry,
