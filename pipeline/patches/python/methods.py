@@ -31,6 +31,7 @@ from ...rules.number_or_tensor import number_of
 from ..expressions import EXPRESSIONS, RegularExpressions
 from ..library import special
 from ..library.asked_table import AskedTable
+from ..library.tuple_keys import of_parts
 from ..library.replacements import MODULES, OF_NUMPY, naming_device
 from ..library.values.dates import CLASSES, OF_CLASSES
 from ..redirect import stand_in_of
@@ -175,6 +176,9 @@ class _Entries:
             recorder = active()
             if recorder is not None and type(key) is TracedMember and name == "get":
                 return AskedTable(recorder, key.table(self.plain)).get(key.key, *rest)
+            if recorder is not None and name == "get" and type(key) is tuple:
+                table, key = of_parts(recorder, self.plain, key)
+                return AskedTable(recorder, table).get(key, *rest) if is_traced(key) else table.get(key, *rest)
             if recorder is None or not is_traced(key):
                 return getattr(self.plain, name)(key, *rest)
             return getattr(AskedTable(recorder, self.plain), name)(key, *rest)

@@ -32,6 +32,7 @@ from ...proxies.values.members import TracedMember
 from ...recording.recorder import Recorder
 from ...rules.number_or_tensor import number_of
 from ..library.asked_table import AskedTable
+from ..library.tuple_keys import of_parts
 from .entries import appended, dict_of, extended, gathered, hashable, items_of_any_length, merged, set_of, set_updated
 from .loops.comprehensions import LoopPlace
 from .loops.constants import rounds_over, went_through
@@ -94,6 +95,8 @@ def _subscript(operands: Any) -> Any:
         container, key = key.table(container), key.key
     if recorder is None or type(container) not in _TABLES:
         return key, container
+    if type(container) is dict:
+        container, key = of_parts(recorder, container, key)
     if type(container) in (list, tuple, str):
         key = number_of(recorder, key)
     if isinstance(container, np.ndarray) and container.dtype.kind == "U" and type(key) is TracedArray:
@@ -149,9 +152,10 @@ def _contains(operands: Any) -> Any:
             return container.holds(item)
         if type(item) is TracedMember and type(container) in (list, tuple, set, frozenset, dict):
             item, container = item.key, list(item.table(dict.fromkeys(container)))
+        if type(container) in (list, tuple, set, frozenset, dict):
+            plain = sorted(container, key=repr) if isinstance(container, set | frozenset) else container
+            container, item = of_parts(recorder, plain, item)
         if type(container) in (list, tuple, set, frozenset, dict, str) and (is_traced(item) or holds_traced(container)):
-            if isinstance(container, set | frozenset):
-                container = sorted(container, key=repr)
             items = container if isinstance(container, str) else list(container)
             return recorder.scalar("contains", items, item)
     return item in container
