@@ -60,6 +60,7 @@ class Fold(Loop):
         self.carried: list[Value | None] = []
         self.handed: list[Any] = []
         self.floats: set[int] = set()
+        self.guessed, self.filled = False, dict[int, Any]()
         self.unlike, self.apart = "", False
         self.or_empty: OrEmpty | None = None
         self.item: Any = None
@@ -113,7 +114,7 @@ class Fold(Loop):
             self._end_turn(values)
         if self.unlike:
             return self._first_apart()
-        if not self.waiting and (self._grows_floats() or self._holds_nones()):
+        if not self.waiting and (self._grows_floats() or self._holds_nones() or self._has_guessed()):
             self.ways, self.waiting = [], [()]
         if not self.waiting:
             found = self._results()
@@ -165,8 +166,8 @@ class Fold(Loop):
         recorder.values.varying.add(id(value))
         if self.packing.samples[place] is not ...:
             found = self.packing.samples[place]
-        if self.ways and isinstance(found, dict) and not found:
-            found = concrete(self.ways[0].result[place])  # what an earlier round may have put in
+        if isinstance(found, dict) and not found:
+            found = self.filled.get(place) or self._filled(place)
         if type(start) is TracedList:
             return start.like(value, list(found)).grow()
         if issubclass(type(start), TracedDict):
@@ -259,6 +260,23 @@ class Fold(Loop):
         for place in fresh:
             self.carried[place] = Value(SCALARS[float])
         return bool(fresh)
+
+    def may_guess(self) -> bool:
+        """As for a loop: only once."""
+        self.guessed = True
+        return not self.filled
+
+    def _has_guessed(self) -> bool:
+        """Whether rounds took a dict for empty, which others filled: they are recorded anew."""
+        if not self.guessed or self.filled:
+            return False
+        self.filled = {place: self._filled(place) for place in range(len(self.start))}
+        return True
+
+    def _filled(self, place: int) -> Any:
+        """What earlier rounds have put into a dict, by one that did."""
+        found = [concrete(way.result[place]) for way in self.ways]
+        return next((each for each in found if each), {}) if isinstance(concrete(self.start[place]), dict) else {}
 
     def _holds_nones(self) -> bool:
         """Whether a round puts None into a container that rounds may read: they are recorded anew, as those of such."""

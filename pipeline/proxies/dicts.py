@@ -162,9 +162,18 @@ class TracedDict(Growing, Traced):
 
     def get(self, key: Any, default: Any = None) -> Any:
         """As for dict, with a default of the kind that the entries have."""
-        if default is None:
-            return self.tracer.refuse("dict.get without a default gives None or an entry", "Give a default.")
-        return self.tracer.scalar("lookup", self, key, default)
+        if default is not None or self.entry() is not None:
+            return self.tracer.scalar("lookup", self, key, default)
+        loops = self.tracer.rounds.open
+        if self.loop is not None and not self.concrete and loops and loops[-1].may_guess():
+            return None
+        return self.tracer.refuse("dict.get without a default gives None or an entry", "Give a default.")
+
+    def entry(self) -> Any:
+        """A number or a text that one of its keys has on the example; None where its entries are other things."""
+        kinds = {type(entry) for entry in self.concrete.values()} - {type(None)}
+        known = len(kinds) == 1 and kinds <= {int, float, bool, str}
+        return next(entry for entry in self.concrete.values() if entry is not None) if known else None
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or not hasattr(dict, name):

@@ -190,6 +190,8 @@ _FOR_LISTS = ("len", "eq", "ne", "bool", "format", "json_dumps")
 
 def _sample(recorder: Tracer, name: str, args: tuple[Any, ...]) -> Any:
     """What a result that may be None is otherwise, by an example; None where it is never None."""
+    if name == "lookup" and issubclass(type(args[0]), TracedDict):
+        return args[0].entry() if args[2:] == (None,) else None
     if name == "lookup":
         table = args[0] if isinstance(args[0], list | tuple | dict) and not is_traced(args[0]) else []
         return sample_of([*(table.values() if isinstance(table, dict) else table), *args[2:3]])
