@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ...ops.graph.types import SCALARS, STRINGS
-from ..proxies.sets import TracedCounter
 from ..proxies.lists import TracedList
+from ..proxies.sets import TracedCounter
 from ..recording.recorder import Recorder
 from .carried import Carried
 from .fold import Fold

@@ -25,6 +25,7 @@ GROWING = ("append", "extend", "insert", "sort", "reverse", "pop", "remove", "cl
 """The methods that change a list of one name."""
 
 NESTED: Any = object()
+_LACKS = Guard(True, "a list lacks an item")
 WITH_NONE = "a list whose items may be None is asked for more than its length"
 
 _ASKING = frozenset(("__bool__", "__torch_function__", "dispatch", "_branched", "decided"))
@@ -199,9 +200,9 @@ class TracedList(Growing, Traced):
         """The list as a recording has it: that of a branch has the lists of the one around it as inputs."""
         if tracer is self.tracer:
             return self
-        found = TracedList(tracer, tracer.arguments(self), self.concrete, self.varies)
+        found = self._as_it_is(tracer, tracer.arguments(self))
         found.sized_by, found.given, found.constants = self.sized_by, self.given, self.constants
-        found.objects, found.with_none = self.objects, self.with_none
+        found.objects = self.objects
         return found
 
     def like(self, value: Value, concrete: list[Any]) -> TracedList:
@@ -210,9 +211,9 @@ class TracedList(Growing, Traced):
         found.shared, found.with_none = self.shared, self.with_none
         return found
 
-    def _as_it_is(self) -> TracedList:
-        """The list that this one is now, which nothing changes."""
-        found = TracedList(self.tracer, self.value, self.concrete, self.varies)
+    def _as_it_is(self, tracer: Tracer | None = None, value: Value | None = None) -> TracedList:
+        """The list that this one is now, which nothing changes; that of another recording has a value there."""
+        found = TracedList(tracer or self.tracer, value or self.value, self.concrete, self.varies)
         found.with_none = self.with_none
         return found
 
@@ -284,7 +285,9 @@ class TracedList(Growing, Traced):
         tracer = self.tracer
         self.allow_change("list")
         if name == "pop":
-            return self._popped(*args)
+            before, item, after = self._parted(*args)
+            self.become(tracer.scalar("cat_strings", before, after))
+            return item
         if options or (name in ("sort", "reverse") and args):
             fix = _SORT if name == "sort" else CHANGE
             tracer.refuse(f"list.{name} with such arguments cannot be recorded on a list of any length", fix)
@@ -311,21 +314,13 @@ class TracedList(Growing, Traced):
         self.become(new)
         return None
 
-    def _popped(self, index: Any = -1) -> Any:
-        """Takes an item out."""
-        before, item, after = self._parted(index)
-        self.become(self.tracer.scalar("cat_strings", before, after))
-        return item
-
-    def _parted(self, index: Any) -> tuple[TracedList, Any, TracedList]:
+    def _parted(self, index: Any = -1) -> tuple[TracedList, Any, TracedList]:
         """What stands before an item, the item, and what stands behind it; every run checks that there is one."""
         tracer, length = self.tracer, self.length()
         place = index if is_traced(index) or index >= 0 else tracer.scalar("add", length, index)
         for held in (tracer.scalar("ge", place, 0), tracer.scalar("lt", place, length)):
             if is_traced(held):
-                held.tracer.nodes.append(
-                    Node(Guard(True, "a list lacks an item"), (held.value,), {}, None, user_line())
-                )
+                held.tracer.nodes.append(Node(_LACKS, (held.value,), {}, None, user_line()))
         old = self._as_it_is()
         before, after = old[slice(0, place)], old[slice(tracer.scalar("add", place, 1), None)]
         return before, old[index], after
@@ -341,8 +336,7 @@ class TracedList(Growing, Traced):
         if self.loop is None or isinstance(index, slice):
             self.tracer.refuse(f"an item {CHANGED}", _ENTRY)
         self.allow_change("list")
-        old = self._as_it_is()
-        self.become(self.tracer.scalar("with_entry", old, index, item))
+        self.become(self.tracer.scalar("with_entry", self._as_it_is(), index, item))
 
     def __delitem__(self, index: Any) -> None:
         self.tracer.refuse(

@@ -201,7 +201,11 @@ class TracedCounter(TracedDict):
         """As for Counter, with items that are known one by one, or with a list of any length."""
         if type(other) is TracedStr:
             other = self.tracer.scalar("list", other)
-        if self.loop is not None and not named and (type(other) is TracedList or issubclass(type(other), TracedCounter)):
+        if (
+            self.loop is not None
+            and not named
+            and (type(other) is TracedList or issubclass(type(other), TracedCounter))
+        ):
             self.allow_change("dict")
             self._become(self.tallied(self, other))
             return

@@ -1,4 +1,4 @@
-"""What a condition tells of variables that may be None: ``if start is not None`` says that `start` is not, in its body."""
+"""What a condition tells of variables that may be None: in the body of ``if start is not None``, `start` is not."""
 
 from __future__ import annotations
 

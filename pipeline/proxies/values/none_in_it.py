@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .base import is_traced
-from .dicts import TracedDict
-from .lists import TracedList
-from .make import TracedOptional
+from ..base import is_traced
+from ..dicts import TracedDict
+from ..lists import TracedList
+from ..make import TracedOptional
 
 _TELL_NOTHING = ("len", "eq", "ne", "bool", "contains", "keys", "format", "json_dumps")
 """What gives nothing of what a dict holds."""
@@ -31,7 +31,7 @@ def marked(thing: Any) -> bool:
 
 
 def gives_none_in_it(name: str, args: tuple[Any, ...]) -> bool:
-    """Whether an operator of Python gives what may be None, or hold it, by the dict that it is asked of or that it fills."""
+    """Whether an operator of Python gives what may be None, or holds it, by the dict that it asks or fills."""
     if name in _FILLS:
         return any(map(holds_none, args))
     return name not in _TELL_NOTHING and any(issubclass(type(arg), TracedDict) and arg.with_none for arg in args)
