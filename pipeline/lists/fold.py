@@ -70,8 +70,9 @@ class Fold(FoldNode):
             values = self._begun_anew()
         elif unlike := self.packing.unlike(values):
             before, after = map(kind_of_carried, unlike)
-            form = OF_TUPLE if type(unlike[0]) is tuple else f"Start with a {after}."
-            self._refuse(f"turns a {before} into a {after}", form)
+            if type(unlike[0]) is type(unlike[1]) is tuple:
+                self._refuse("carries a tuple that has other parts in other rounds", OF_TUPLE)
+            self._refuse(f"turns a {before} into a {after}", f"Start with a {after}.")
         turned = self._turned(self.packing.flat(values))
         return self.packing.packed(turned, None if self.closed else self.decide, self._refuse)
 

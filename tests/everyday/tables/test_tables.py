@@ -223,12 +223,22 @@ def test_a_refused_choice_beside_one_that_is_recorded_is_the_one_that_is_said() 
     def process(words):
         kept = [word for word in words if word]
         first = kept[0] if kept else "none"
-        return first, torch.ones(2) if len(kept) > 1 else torch.zeros(1)
+        return first, torch.ones(2) if len(kept) > 1 else torch.zeros(1).int()
 
     lines_said = _said(process, ["1", "2"])
-    form = "Write tracepack.cond(len(kept) > 1, lambda: torch.ones(2), lambda: torch.zeros(1)): it keeps both ways"
+    form = "Write tracepack.cond(len(kept) > 1, lambda: torch.ones(2), lambda: torch.zeros(1).int())"
     assert any(form in each for each in lines_said)
     assert not any("lambda: kept[0]" in each for each in lines_said)
+
+
+def test_a_choice_for_which_a_list_of_any_length_was_refused_is_recorded_anew() -> None:
+    def process(words):
+        kept = [word for word in words if word]
+        return torch.ones(2) if len(kept) > 1 else torch.zeros(1)
+
+    mod = loaded(process, ["1", "2"])
+    for words in ([], ["", "4"], ["1", "", "9"]):
+        assert torch.equal(mod(words), process(words))
 
 
 SHORT_TABLE = {"a": "x", "b": "y"}
