@@ -74,7 +74,7 @@ class Fold(FoldNode):
                 self._refuse("carries a tuple that has other parts in other rounds", OF_TUPLE)
             self._refuse(f"turns a {before} into a {after}", f"Start with a {after}.")
         turned = self._turned(self.packing.flat(values))
-        return self.packing.packed(turned, None if self.closed else self.decide, self._refuse)
+        return self.packing.packed(turned, None if self.closed else self.decide)
 
     def _has_others(self) -> bool:
         """Whether rounds other than this one may make other things of what is carried."""

@@ -14,6 +14,7 @@ from ....ops.graph.types import SCALARS
 from ...proxies.base import is_traced
 from ...proxies.make import TracedOptional
 from ...proxies.trees import concrete, same_container
+from ...proxies.values.maybe import MaybeThing
 from ...proxies.values.members import MemberForm, member_kind
 from ...recording.recorder import Recorder
 from ..carried import Carried
@@ -132,6 +133,8 @@ class TupleParts(Form):
         """With None, or with other parts."""
         if thing is None:
             return MaybeParts(self)
+        if type(thing) is MaybeThing:
+            return MaybeParts(self.grown(recorder, thing.thing, branches))
         if type(thing) is not type(self.start) or len(thing) != len(self.parts):
             return self
         parts = [part.grown(recorder, item, branches) for part, item in zip(self.parts, thing, strict=True)]
@@ -171,12 +174,14 @@ class MaybeParts(Form):
 
     def fits(self, thing: Any) -> bool:
         """Whether it is None, or laid out so."""
-        return thing is None or type(thing) is TracedOptional or self.inner.fits(thing)
+        inner = thing.thing if type(thing) is MaybeThing else thing
+        return thing is None or type(thing) is TracedOptional or self.inner.fits(inner)
 
     def grown(self, recorder: Recorder, thing: Any, branches: bool) -> Form:
         """With another form of what it is else."""
         if thing is None or type(thing) is TracedOptional:
             return self
+        thing = thing.thing if type(thing) is MaybeThing else thing
         found = self.inner.grown(recorder, thing, branches)
         return self if found is self.inner else MaybeParts(found)
 
@@ -185,6 +190,10 @@ class MaybeParts(Form):
         if type(thing) is TracedOptional:
             yield thing == None  # noqa: E711  # it is recorded
             yield from self.inner.flat(thing.known())
+            return
+        if type(thing) is MaybeThing:
+            yield thing.missing
+            yield from self.inner.flat(thing.thing)
             return
         yield thing is None
         yield from self.empty_parts() if thing is None else self.inner.flat(thing)
@@ -223,6 +232,8 @@ def form_of(recorder: Recorder, thing: Any, later: bool = False) -> Form:
         return TupleParts(thing, [form_of(recorder, item, later) for item in thing])
     if type(thing) is TracedOptional:
         return MaybeParts(Form(None, thing.sample))
+    if type(thing) is MaybeThing:
+        return MaybeParts(form_of(recorder, thing.thing, later=True))
     return Form(None, concrete(thing)) if later else Form(thing)
 
 
@@ -287,13 +298,12 @@ class Packing:
             found += form.flat(value) if form.fits(value) else [...] * len(list(form.samples()))
         return found
 
-    def packed(self, parts: Sequence[Any], decide: Callable[[Any], bool] | None, refuse: Any) -> tuple[Any, ...]:
+    def packed(self, parts: Sequence[Any], decide: Callable[[Any], bool] | None) -> tuple[Any, ...]:
         """The variables of some parts.
 
         Args:
             parts: the parts.
             decide: goes both ways in a round; None after the loop.
-            refuse: of the loop.
         """
         rest = iter(parts)
 
@@ -304,8 +314,7 @@ class Packing:
             if type(missing) is bool:
                 return None if missing else thing
             if type(concrete(thing)) not in SCALARS:
-                what = "leaves a tuple or None" if isinstance(thing, tuple) else "leaves a member of an Enum or None"
-                refuse(what, "Begin with one that stands for None.")
+                return MaybeThing(self.recorder, missing, thing)
             return self.recorder.scalar("getitem", [thing, None], missing)
 
         found = list[Any]()

@@ -28,6 +28,7 @@ from ...proxies.sets import TracedCounter, TracedSet
 from ...proxies.sets import dict_of as growing_dict
 from ...proxies.strings import TracedStr
 from ...proxies.values.library_value import LibraryValue
+from ...proxies.values.maybe import MaybeThing
 from ...proxies.values.members import TracedMember
 from ...recording.recorder import Recorder
 from ...rules.number_or_tensor import number_of
@@ -169,7 +170,7 @@ def negated(thing: Any) -> Any:
     """What stands for `not`."""
     recorder = active()
     if recorder is not None:
-        thing = number_of(recorder, thing)
+        thing = thing.truth() if type(thing) is MaybeThing else number_of(recorder, thing)
         if type(thing) in _OWN:
             thing = recorder.scalar("bool", thing)
         if issubclass(type(thing), TracedNumber):
@@ -254,7 +255,7 @@ def _filtered(wanted: bool, place: Any) -> Callable[[Any], Any]:
 
 def truth_of(recorder: Recorder, found: Any) -> Any:
     """A condition as a number of the recording, where it is of the recording."""
-    found = number_of(recorder, found)
+    found = found.truth() if type(found) is MaybeThing else number_of(recorder, found)
     return recorder.scalar("bool", found) if type(found) in _OWN else found
 
 
@@ -263,6 +264,8 @@ def _identical(operands: Any) -> Any:
     recorder = active()
     if recorder is not None and TracedMember in (type(one), type(other)):
         return one.is_member(other) if type(one) is TracedMember else other.is_member(one)
+    if recorder is not None and one is not other and MaybeThing in (type(one), type(other)):
+        return one == other if type(one) is MaybeThing else other == one
     if recorder is not None and one is not other and TracedOptional in (type(one), type(other)):
         if one is None or other is None:
             return recorder.scalar("eq", one, other)

@@ -12,6 +12,7 @@ from ...proxies.lists import TracedList
 from ...proxies.make import TracedOptional
 from ...proxies.scalars import TracedNumber
 from ...proxies.trees import concrete
+from ...proxies.values.maybe import MaybeThing
 from ...recording.branch import Branch
 from ...recording.control_flow import cond, while_loop
 from ...rules.number_or_tensor import number_of
@@ -86,6 +87,8 @@ def repeat(test: Callable[..., Any], body: Callable[..., Any], *carried: Any) ->
 def not_none(found: Any) -> Any:
     """A variable in code that runs only where it is not None: the number or the text that may be None elsewhere."""
     recorder = active()
+    if type(found) is MaybeThing:
+        return found.thing
     return found if recorder is None or type(found) is not TracedOptional else recorder.scalar("getitem", [found], 0)
 
 
