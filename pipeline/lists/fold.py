@@ -157,10 +157,12 @@ class Fold(FoldNode):
         if isinstance(found, dict) and not found:
             found = self.filled.get(place) or self._filled(place)
         if type(start) is TracedList:
-            return start.like(value, list(found)).grow()
+            items = start.like(value, list(found))
+            return items.grow() if self.packing.holds_whole(place) else items
         if issubclass(type(start), TracedDict):
             table = start.like(value, dict(found))
-            return (TracedSet(recorder, None, table) if place in self.sets else table).grow()
+            made = TracedSet(recorder, None, table) if place in self.sets else table
+            return made.grow() if self.packing.holds_whole(place) else made
         return traced(recorder, value, float(found) if place in self.floats else own_copy(found), True)
 
     def _end_turn(self, values: tuple[Any, ...]) -> None:

@@ -25,6 +25,7 @@ GROWING = ("append", "extend", "insert", "sort", "reverse", "pop", "remove", "cl
 """The methods that change a list of one name."""
 
 NESTED: Any = object()
+_ITEMS = 2
 _LACKS = Guard(True, "a list lacks an item")
 WITH_NONE = "a list whose items may be None is asked for more than its length"
 
@@ -167,7 +168,7 @@ class TracedList(Growing, Traced):
         constants: the items, where they are constants that a loop goes through; else None.
         objects: makes the object that the code gets of an item, where it goes through objects; else None.
         with_none: an example of its items where some may be None, NESTED where parts of them may be; else None.
-        shared: whether containers among its items have other names, too, so that no loop changes them.
+        shared: 2 where containers among its items have other names, so that no loop changes them; 1 where some in them do.
         samples: an item that it might have, where the example shows none.
         view: whether it stands for a range, or the keys, values or items of a dict, which equal no list.
     """
@@ -177,7 +178,7 @@ class TracedList(Growing, Traced):
     constants: list[Any] | None = None
     objects: Any = None
     with_none: Any = None
-    shared: bool = False
+    shared: int = 0
     samples: Sequence[Any] = ()
     view: bool = False
 
@@ -241,8 +242,8 @@ class TracedList(Growing, Traced):
 
     def __getitem__(self, index: Any) -> Any:
         found = self.tracer.scalar("getitem", self, index)
-        if self.loop is not None and not self.shared and isinstance(found, Growing) and not isinstance(index, slice):
-            found.loop, found.place = self.loop, PlaceOfEntry(self, index)
+        if self.loop is not None and self.shared < _ITEMS and isinstance(found, Growing) and not isinstance(index, slice):
+            found.loop, found.place, found.shared = self.loop, PlaceOfEntry(self, index), _ITEMS * bool(self.shared)
         return found if self.objects is None or isinstance(index, slice) else self.objects(found)
 
     def __contains__(self, item: Any) -> bool:
@@ -274,7 +275,7 @@ class TracedList(Growing, Traced):
         if name in ("index", "count"):
             return lambda item: self.tracer.scalar("index" if name == "index" else "counted", self, item)
         if name == "copy":
-            return lambda: self.tracer.scalar("list", self)
+            return partial(self.tracer.scalar, "list", self)
         if name in GROWING and self.loop is not None:
             return partial(self._changed, name)
         fix = {"sort": _SORT, "pop": _POP}.get(name, CHANGE)

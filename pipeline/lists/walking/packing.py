@@ -265,12 +265,19 @@ class Packing:
             count = len(list(form.samples()))
             places.append(range(at, at := at + count))
 
-        def of_parts(some: frozenset[int]) -> frozenset[int]:
-            return frozenset(part for place in some for part in places[place])
+        def of_parts(some: frozenset[int], whole: bool = True) -> frozenset[int]:
+            return frozenset(
+                part for place in some if not whole or type(self.forms[place]) is Form for part in places[place]
+            )
 
         names = tuple(name for name, parts in zip(known.names, places, strict=False) for _ in parts)
-        sets = {field: of_parts(getattr(known, field)) for field in ("growing", "read", "later", "unread")}
-        return replace(known, names=names, **sets)
+        sets = {field: of_parts(getattr(known, field)) for field in ("growing", "read", "later")}
+        return replace(known, names=names, unread=of_parts(known.unread, whole=False), **sets)
+
+    def holds_whole(self, part: int) -> bool:
+        """Whether a part is all that a variable holds, so that its code may change a container in place."""
+        counts = [len(list(form.samples())) for form in self.forms]
+        return any(sum(counts[:at]) == part and type(form) is Form for at, form in enumerate(self.forms))
 
     def grows(self, values: Sequence[Any], branches: bool) -> bool:
         """Whether the variables after a round need other forms, of which it takes note."""
