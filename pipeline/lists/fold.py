@@ -15,13 +15,13 @@ from ...ops.graph.graph import Guard, Value
 from ...ops.graph.types import ANY, SCALARS, ListType
 from ..proxies.base import is_traced
 from ..proxies.dicts import TracedDict
-from ..proxies.lists import NESTED, WITH_NONE, Growing, TracedList
-from ..proxies.make import TracedOptional, traced
+from ..proxies.lists import NESTED, WITH_NONE, TracedList
+from ..proxies.make import TracedOptional, marked, traced
 from ..proxies.sets import TracedSet, dict_of, growable, table_of
 from ..proxies.trees import concrete, is_array, own_copy, value_type
+from ..proxies.values.changing import Growing
 from ..proxies.values.known_values import constant_of
 from ..proxies.values.library_value import LibraryValue
-from ..proxies.values.none_in_it import marked
 from ..recording.recorder import Recorder
 from .carried import Carried, begun, kind_of_carried
 from .walking.empty_lists import OrEmpty

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from ...ops.graph.types import SCALARS, STRINGS
 from ..proxies.lists import TracedList
@@ -39,8 +39,8 @@ def accumulated(recorder: Recorder, function: Step, items: TracedList, *initial:
 
 def _tallied(counter: TracedCounter, other: Any) -> Any:
     """A Counter with the items of a list, too, or with the counts of another one."""
-    pairs = issubclass(type(other), TracedCounter)
-    loop = Fold(counter.tracer, other.items() if pairs else other)
+    pairs, recorder = issubclass(type(other), TracedCounter), cast(Recorder, counter.tracer)
+    loop = Fold(recorder, other.items() if pairs else other)
     (found,) = loop.turn((counter.like(counter.value, counter.concrete),), Carried(("found",), frozenset((0,))))
     for item in loop:
         key, count = item if pairs else (item, 1)

@@ -7,8 +7,8 @@ from typing import Any
 
 from ...ops.graph.graph import Value
 from .base import Traced, is_traced
-from .lists import Growing, PlaceOfEntry
 from .tracer import Tracer
+from .values.changing import Growing, PlaceOfEntry
 
 RUN_KEYS = "a dict with keys of run time cannot be"
 _JOIN = "Write table = dict([*table.items(), (key, value)]), or table = dict([*table.items(), *other.items()])."

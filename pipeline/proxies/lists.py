@@ -11,15 +11,14 @@ from typing import Any
 from ...ops.graph.errors import RecordError
 from ...ops.graph.graph import Guard, Node, Value
 from ...ops.runtime.user_code import is_users, running_instruction, user_line
-from ...ops.tracing_hook import current
 from .base import Traced, is_traced
 from .tracer import Tracer
+from .values.changing import CHANGE, Growing, PlaceOfEntry
 
 _SORT = "Write items = sorted(items, key=…), which makes a new list."
 _POP = "Write item, items = items[-1], items[:-1], or items[i], items[:i] + items[i + 1 :] with an i of 0 or more."
 _ENTRY = "Write items = items[:i] + [item] + items[i + 1 :], a new list, with an i of 0 or more."
 CHANGED = "of a list of any length cannot be changed"
-CHANGE = "Build a new one: [*items, item] or a list comprehension."
 
 GROWING = ("append", "extend", "insert", "sort", "reverse", "pop", "remove", "clear")
 """The methods that change a list of one name."""
@@ -100,64 +99,6 @@ class Rounds:
         return value
 
 
-class PlaceOfEntry:
-    """Where a container is an entry of a dict, or an item of a list, that the code changes.
-
-    Args:
-        owner: the dict or the list.
-        key: under which the entry is.
-    """
-
-    def __init__(self, owner: Any, key: Any) -> None:
-        self.owner, self.key, self.seen = owner, key, owner.value
-
-    def check(self) -> None:
-        """Refuses a change of the entry after one of its owner."""
-        if self.owner.value is not self.seen:
-            self.owner.tracer.refuse("an entry of a container is changed after the container", CHANGE)
-
-    def put(self, entry: Any) -> None:
-        """Puts what the entry has become there."""
-        self.owner.meet(entry)
-        self.owner[self.key] = entry
-        self.seen = self.owner.value
-
-
-class Growing:
-    """A container of one name, which the code that runs may change: it becomes another value then.
-
-    Attributes:
-        tracer: of the recording.
-        loop: the innermost loop of the code that may change it, False where that is in none; None where none may.
-        place: where it is an entry; None where it is none.
-        handed_on: whether it may be one that other code knows: a side of a choice gives it. None may change it then.
-    """
-
-    tracer: Tracer
-    loop: Any = None
-    handed_on = False
-    place: PlaceOfEntry | None = None
-
-    def grow(self) -> Any:
-        """The container itself, which the code that runs now may change."""
-        loops = self.tracer.rounds.open
-        if not self.handed_on:
-            self.loop = loops[-1] if loops else False
-        return self
-
-    def meet(self, entry: Any) -> None:
-        """Takes note of what an entry has become."""
-
-    def allow_change(self, what: str) -> None:
-        """Refuses a change by other code than that which may make one."""
-        if self.place is not None:
-            self.place.check()
-        tracer, loops = self.tracer, self.tracer.rounds.open
-        running: object = current()
-        if running is not tracer or (loops[-1] if loops else False) is not self.loop:
-            tracer.refuse(f"a {what} that was made outside of a loop or a branch is changed in it", CHANGE)
-
-
 class TracedList(Growing, Traced):
     """A list that is decided at run time.
 
@@ -168,7 +109,6 @@ class TracedList(Growing, Traced):
         constants: the items, where they are constants that a loop goes through; else None.
         objects: makes the object that the code gets of an item, where it goes through objects; else None.
         with_none: an example of its items where some may be None, NESTED where parts of them may be; else None.
-        shared: 2 where containers among its items have other names, so that no loop changes them; 1 where some in them do.
         samples: an item that it might have, where the example shows none.
         view: whether it stands for a range, or the keys, values or items of a dict, which equal no list.
     """
@@ -178,7 +118,6 @@ class TracedList(Growing, Traced):
     constants: list[Any] | None = None
     objects: Any = None
     with_none: Any = None
-    shared: int = 0
     samples: Sequence[Any] = ()
     view: bool = False
 
@@ -242,7 +181,12 @@ class TracedList(Growing, Traced):
 
     def __getitem__(self, index: Any) -> Any:
         found = self.tracer.scalar("getitem", self, index)
-        if self.loop is not None and self.shared < _ITEMS and isinstance(found, Growing) and not isinstance(index, slice):
+        if (
+            self.loop is not None
+            and self.shared < _ITEMS
+            and isinstance(found, Growing)
+            and not isinstance(index, slice)
+        ):
             found.loop, found.place, found.shared = self.loop, PlaceOfEntry(self, index), _ITEMS * bool(self.shared)
         return found if self.objects is None or isinstance(index, slice) else self.objects(found)
 

@@ -8,9 +8,10 @@ from typing import Any, NoReturn
 
 from .base import is_traced
 from .dicts import TracedDict
-from .lists import Growing, TracedList
+from .lists import TracedList
 from .strings import TracedStr
 from .tracer import Tracer
+from .values.changing import Growing
 
 UNORDERED = "the order of a set cannot be recorded"
 _ORDER = "Use sorted(…), len(…) or `in`; dict.fromkeys(items) drops repeats and keeps the order."

@@ -15,10 +15,9 @@ from ...ops.runtime.user_code import user_line
 from ..proxies.base import is_traced
 from ..proxies.dicts import TracedDict
 from ..proxies.lists import NESTED, WITH_NONE, TracedList
-from ..proxies.make import TracedOptional, sample_of, traced
+from ..proxies.make import TracedOptional, gives_none_in_it, holds_none, sample_of, traced
 from ..proxies.tracer import Tracer
 from ..proxies.trees import list_type, plain_leaf, same_container
-from ..proxies.values.none_in_it import gives_none_in_it, holds_none
 from ..rules.gradients import follow_grad_mode
 
 

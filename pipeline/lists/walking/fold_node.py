@@ -14,11 +14,11 @@ from ....ops.graph.types import ANY, SCALARS, STRINGS, Type
 from ....ops.runtime.placement import home_of
 from ....ops.runtime.plan import Plan
 from ...proxies.dicts import TracedDict
-from ...proxies.lists import NESTED, Growing, TracedList
-from ...proxies.make import traced
+from ...proxies.lists import NESTED, TracedList
+from ...proxies.make import marked, traced
 from ...proxies.sets import TracedSet
 from ...proxies.trees import concrete, list_type, own_copy, value_type
-from ...proxies.values.none_in_it import marked
+from ...proxies.values.changing import Growing
 from ...recording.recorder import Recorder
 from ..carried import Carried, keeps_keys, kind_of_carried
 from ..loop import Loop

@@ -7,7 +7,6 @@ A round begins with the question whether it is None, and goes both ways: on one 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 from ....ops.graph.types import SCALARS
@@ -271,8 +270,8 @@ class Packing:
             )
 
         names = tuple(name for name, parts in zip(known.names, places, strict=False) for _ in parts)
-        sets = {field: of_parts(getattr(known, field)) for field in ("growing", "read", "later")}
-        return replace(known, names=names, unread=of_parts(known.unread, whole=False), **sets)
+        growing, read, later = map(of_parts, (known.growing, known.read, known.later))
+        return Carried(names, growing, read, later, of_parts(known.unread, whole=False), known.left)
 
     def holds_whole(self, part: int) -> bool:
         """Whether a part is all that a variable holds, so that its code may change a container in place."""

@@ -35,7 +35,7 @@ def best_of_tensor(x):
 
 def best_label(labels, scores):
     best = (None, float("-inf"))
-    for label, score in zip(labels, scores):
+    for label, score in zip(labels, scores, strict=False):
         if score > best[1]:
             best = (label, score)
     return {"label": best[0], "score": best[1]}

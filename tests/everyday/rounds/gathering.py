@@ -101,7 +101,7 @@ def counted_letters(texts):
 
 def gaps_by_key(words, times):
     last, gaps = {}, []
-    for word, time in zip(words, times):
+    for word, time in zip(words, times, strict=False):
         before = last.get(word)
         if before is not None:
             gaps.append(time - before)
@@ -119,7 +119,7 @@ def first_places(words, times):
 
 def with_the_one_before(words, times):
     last, rows = {}, []
-    for word, time in zip(words, times):
+    for word, time in zip(words, times, strict=False):
         rows.append({"word": word, "before": last.get(word)})
         last[word] = time
     return rows
@@ -127,14 +127,14 @@ def with_the_one_before(words, times):
 
 def last_of_each(words, times):
     found = {}
-    for word, time in zip(words, times):
-        found[word] = time
+    for word, time in zip(words, times, strict=False):
+        found[word] = found.get(word, 0.0) + time
     return [found.get("a"), found.get("x")]
 
 
 def rows_with_gaps(words, times):
     last, rows = 0.0, []
-    for word, time in zip(words, times):
+    for word, time in zip(words, times, strict=False):
         if word == "x":
             rows.append((last, None))
         else:
@@ -145,7 +145,7 @@ def rows_with_gaps(words, times):
 
 def best_record(words, times):
     best = {"word": None, "time": 0.0}
-    for word, time in zip(words, times):
+    for word, time in zip(words, times, strict=False):
         if time > best["time"]:
             best["word"] = word
             best["time"] = time

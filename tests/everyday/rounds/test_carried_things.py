@@ -36,7 +36,7 @@ def test_loops_that_gather(name) -> None:
 
 def _none_of_some(words, numbers):
     last, found = 0, {}
-    for word, number in zip(words, numbers):
+    for word, number in zip(words, numbers, strict=False):
         found[word] = None if word == "x" else last
         last = number
     return ["none" if each is None else "some" for each in found.values()]
@@ -44,7 +44,7 @@ def _none_of_some(words, numbers):
 
 def _none_in_records(words, numbers):
     last, found = 0, []
-    for word, number in zip(words, numbers):
+    for word, number in zip(words, numbers, strict=False):
         found.append({"word": word, "last": None if word == "x" else last})
         last = number
     return ["none" if each["last"] is None else "some" for each in found]
@@ -52,7 +52,7 @@ def _none_in_records(words, numbers):
 
 def _none_in_entries(words, numbers):
     found = {}
-    for word, number in zip(words, numbers):
+    for word, number in zip(words, numbers, strict=False):
         if word == "x":
             found.setdefault("k", []).append(None)
         else:
@@ -62,7 +62,7 @@ def _none_in_entries(words, numbers):
 
 def _none_under_a_key(words, numbers):
     found = {"word": "q", "number": 0}
-    for word, number in zip(words, numbers):
+    for word, number in zip(words, numbers, strict=False):
         found["word"] = None if word == "x" else word
         found["number"] = number
     return "none" if found["word"] is None else "some"
@@ -83,7 +83,7 @@ def test_none_in_a_container_is_never_taken_for_what_the_example_has(process) ->
 
 def test_a_dict_that_gets_none_later_gives_what_may_be_none() -> None:
     def process(words, numbers):
-        found = {word: number for word, number in zip(words, numbers)}
+        found = dict(zip(words, numbers, strict=False))
         found["x"] = None
         return "none" if found[words[0]] is None else "some"
 
