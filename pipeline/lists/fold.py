@@ -22,6 +22,7 @@ from ..proxies.trees import concrete, is_array, own_copy, value_type
 from ..proxies.values.changing import Growing
 from ..proxies.values.known_values import constant_of
 from ..proxies.values.library_value import LibraryValue
+from ..proxies.values.members import MemberForm, members_of
 from ..recording.recorder import Recorder
 from .carried import Carried, begun, kind_of_carried
 from .walking.empty_lists import OrEmpty
@@ -91,6 +92,7 @@ class Fold(FoldNode):
         """As `turn`, of what the variables are laid out as."""
         if self.value is None:
             self.given, self.names = values, self.packing.flat_names()
+            self.sets, self.filled, self.members = set(), {}, {}
             self.begin()
             if not self.apart and any(type(values[place]) is list and not values[place] for place in self.names.read):
                 self.unlike = "an empty list"
@@ -177,6 +179,7 @@ class Fold(FoldNode):
                 if values[place] is not self.handed[place]:
                     self._refuse("carries another list than it began with", "Only append to it.")
                 self.appends[place].add(len(values[place]))
+                values = (*values[:place], self._without_members(place, values[place]), *values[place + 1 :])
                 old = TracedList(self.recorder, value, [], True)
                 found[place] = self.recorder.scalar("cat_strings", old, values[place]) if values[place] else old
             elif type(self.start[place]) is TracedList or issubclass(type(self.start[place]), TracedDict):
@@ -188,6 +191,14 @@ class Fold(FoldNode):
         for value in self.carried:
             if value is not None:
                 self.recorder.rounds.left[id(value)] = value
+
+    def _without_members(self, place: int, items: list[Any]) -> list[Any]:
+        """What rounds append to a list, with what stands for members of an Enum."""
+        kind = members_of(items) if items else None
+        form = self.members.setdefault(place, kind and MemberForm(self.recorder, kind)) if items else None
+        if items and kind is not (form and form.kind):
+            self._refuse("appends a member of an Enum in some rounds", "Append its name: items.append(member.name).")
+        return items if form is None else [form.plain(item) for item in items]
 
     def _grown(self, place: int, value: Any) -> Any:
         """What a container that is read in the loop is after a round."""

@@ -19,6 +19,7 @@ from ...proxies.make import marked, traced
 from ...proxies.sets import TracedSet
 from ...proxies.trees import concrete, list_type, own_copy, value_type
 from ...proxies.values.changing import Growing
+from ...proxies.values.members import MemberForm
 from ...recording.recorder import Recorder
 from ..carried import Carried, keeps_keys, kind_of_carried
 from ..loop import Loop
@@ -39,6 +40,7 @@ class FoldNode(Loop):
         carried: a value of the body for each; None for what no round changes.
         floats: the places of whole numbers that a round makes floats of.
         appends: for each list to which rounds only append, how many items those do.
+        members: how members of an Enum stand in those, by their places.
     """
 
     def __init__(self, recorder: Recorder, source: TracedList) -> None:
@@ -49,6 +51,7 @@ class FoldNode(Loop):
         self.carried: list[Value | None] = []
         self.floats: set[int] = set()
         self.appends: list[set[int]] = []
+        self.members: dict[int, MemberForm | None] = {}
 
     def _results(self) -> tuple[Any, ...]:
         """Writes the node; returns what the variables are after the loop."""
@@ -160,6 +163,8 @@ class FoldNode(Loop):
             stand_in = start.like(value, result)
         if type(stand_in) is TracedList and self.appends[place] == {1}:
             stand_in.sized_by = self.source.length
+        if type(stand_in) is TracedList:
+            stand_in.objects = self.members.get(place)
         if type(stand_in) is TracedList and any(marked(way.result[place]) for way in self.ways):
             stand_in.with_none, value.type = NESTED, ANY
         if place in self.sets:

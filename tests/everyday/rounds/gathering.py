@@ -78,6 +78,15 @@ def first_above(scores):
     return -1 if first is None else first
 
 
+def first_repeat(times):
+    seen, repeated = set(), None
+    for time in times:
+        if time in seen and repeated is None:
+            repeated = time
+        seen.add(time)
+    return repeated
+
+
 def counted_words(texts):
     counts = Counter()
     for text in texts:
@@ -174,6 +183,7 @@ _WORDS = (
 CASES = {
     "sessions_closed": Case(sessions_closed, *_TIMES),
     "sessions_of_records": Case(sessions_of_records, *_EVENTS),
+    "first_repeat": Case(first_repeat, [[1.0, 2.0, 1.0]], [[[2.0, 2.0, 1.0, 1.0]], [[4.0]], [[3.0, 1.0]]]),
     "grouped_records": Case(grouped_records, *_EVENTS),
     "segments": Case(segments, *_SCORES),
     "first_above": Case(first_above, *_SCORES),

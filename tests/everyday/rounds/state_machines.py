@@ -104,6 +104,15 @@ def late(events):
     return "none" if mode is None else mode.name
 
 
+def history(events):
+    mode, found = Mode.IDLE, []
+    for event in events:
+        if event == "start":
+            mode = Mode.RUN
+        found.append(mode)
+    return {"names": [each.name for each in found], "runs": sum(each is Mode.RUN for each in found)}
+
+
 def changes(events):
     last, found = None, 0
     for event in events:
@@ -126,7 +135,18 @@ _EVENTS = (
 CASES = {
     **{
         process.__name__: Case(process, *_EVENTS)
-        for process in (by_identity, by_equality, by_cases, by_table, where_known, by_texts, highest, late, changes)
+        for process in (
+            by_identity,
+            by_equality,
+            by_cases,
+            by_table,
+            where_known,
+            by_texts,
+            highest,
+            late,
+            changes,
+            history,
+        )
     },
     "price": Case(price, ["s", 2], [["m", 2], ["s", 1], ["l", 9], ["m", 1]]),
 }

@@ -130,6 +130,23 @@ def test_a_tuple_or_none_that_a_function_returns_is_refused_with_a_form(thing, s
         tracepack.trace(process, ["a", "x"])
 
 
+def test_members_beside_texts_that_rounds_append_are_refused_with_a_form() -> None:
+    def process(words):
+        side, found = Side.LEFT, []
+        for word in words:
+            if word == "a":
+                side = Side.RIGHT
+                found.append(side)
+            else:
+                found.append("RIGHT")
+        return [each is Side.RIGHT for each in found]
+
+    with pytest.warns(
+        UserWarning, match=r"appends a member of an Enum in some rounds. Append its name: items.append\(me"
+    ):
+        tracepack.trace(process, ["a", "x"])
+
+
 def test_a_tuple_that_grows_in_rounds_is_refused_with_a_form() -> None:
     def process(words):
         found = ()
