@@ -231,7 +231,7 @@ def _asked(attempted: Attempted | None, problem: Exception | None) -> set[tuple[
 
 
 def _of_branch(problem: Exception | None) -> set[tuple[str, int]]:
-    """The lines that a refusal names, where it is one of a branch."""
+    """The lines that a refusal names, where it is one of a branch: that of the branch, and those of its callers."""
     return _places(problem) if any(why in str(problem) for why in _OF_BRANCHES) else set()
 
 

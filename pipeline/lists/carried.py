@@ -12,6 +12,7 @@ import torch
 
 from ...ops.graph.graph import Node, Operator
 from ..proxies.base import is_traced
+from ..proxies.dicts import TracedDict
 from ..proxies.lists import TracedList
 from ..proxies.make import TracedOptional
 from ..proxies.trees import concrete
@@ -58,14 +59,15 @@ def keeps_keys(start: Any, value: Any, after: Any, nodes: Sequence[Node]) -> boo
 
 def begun(stand_in: TracedList, items: list[Any]) -> TracedList:
     """The stand-in for a list with which a loop begins."""
-    stand_in.shared = not _are_own(items)
+    containers = (item for item in items if isinstance(item, list | dict | set) and not is_traced(item))
+    stand_in.shared = 2 if not _are_own(items, deeply=False) else int(not all(map(_are_own, map(_held, containers))))
     return stand_in
 
 
-def _are_own(items: Iterable[Any]) -> bool:
+def _are_own(items: Iterable[Any], deeply: bool = True) -> bool:
     """Whether nothing but a list holds the containers that are its items, and so on for what they hold."""
     return all(
-        sys.getrefcount(item) <= _HOLDERS and _are_own([] if is_traced(item) else _held(item))
+        sys.getrefcount(item) <= _HOLDERS and (not deeply or _are_own([] if is_traced(item) else _held(item)))
         for item in items
         if isinstance(item, list | dict | set)
     )
@@ -85,6 +87,8 @@ def kind_of_carried(thing: Any) -> str:
         return f"{type(thing.sample).__name__} or None"
     if type(thing) is TracedList and thing.with_none is not None:
         return "list whose items may be None"
+    if issubclass(type(thing), TracedDict) and thing.with_none:
+        return "dict whose entries may be None"
     thing = concrete(thing)
     if isinstance(thing, torch.Tensor | np.ndarray):
         what = "tensor" if isinstance(thing, torch.Tensor) else "array"

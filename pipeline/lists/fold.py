@@ -7,33 +7,30 @@ reads before it stores them, and those that are read after the loop. Before each
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import torch
 
-from ...ops.graph.graph import Graph, Guard, Node, Operator, Value
-from ...ops.graph.operators.names import FRESH, VIEW, effect
-from ...ops.graph.traverse import leaves
-from ...ops.graph.types import ANY, SCALARS, STRINGS, ListType, Type
-from ...ops.runtime.placement import home_of
-from ...ops.runtime.plan import Plan
+from ...ops.graph.graph import Guard, Value
+from ...ops.graph.types import ANY, SCALARS, ListType
 from ..proxies.base import is_traced
 from ..proxies.dicts import TracedDict
-from ..proxies.lists import WITH_NONE, Growing, TracedList
-from ..proxies.make import TracedOptional, traced
+from ..proxies.lists import NESTED, WITH_NONE, TracedList
+from ..proxies.make import TracedOptional, marked, traced
 from ..proxies.sets import TracedSet, dict_of, growable, table_of
-from ..proxies.trees import concrete, is_array, list_type, own_copy, value_type
+from ..proxies.trees import concrete, is_array, own_copy, value_type
+from ..proxies.values.changing import Growing
 from ..proxies.values.known_values import constant_of
 from ..proxies.values.library_value import LibraryValue
+from ..proxies.values.members import MemberForm, members_of
 from ..recording.recorder import Recorder
-from .carried import Carried, begun, keeps_keys, kind_of_carried
-from .loop import Loop
+from .carried import Carried, begun, kind_of_carried
 from .walking.empty_lists import OrEmpty
-from .ways import Tree, closed_graph
+from .walking.fold_node import FoldNode
+from .walking.packing import OF_TUPLE, Packing
 
 
-class Fold(Loop):
+class Fold(FoldNode):
     """One loop that carries values, as an iterator that gives one item for each way through the body.
 
     Args:
@@ -41,27 +38,20 @@ class Fold(Loop):
         source: the list.
 
     Attributes:
-        names: what it carries.
-        sets: the places of sets, which it carries as dicts with their items as keys.
-        given: the variables before the loop; start: the same, with stand-ins for lists that are read in it.
-        carried: a value of the body for each; None for what no round changes.
-        floats: the places of whole numbers that a round makes floats of.
+        packing: how the variables are laid out.
+        handed: what the round got for each part.
+        guessed: whether a round took a dict for empty; filled: what other rounds put into dicts, by place.
         unlike: what a round made another kind of value of, such as a tensor of the 0 that a sum begins with.
         apart: whether the first round was recorded by itself, since it makes another kind of value; or_empty: it was.
     """
 
     def __init__(self, recorder: Recorder, source: TracedList) -> None:
         super().__init__(recorder, source)
-        self.names, self.sets = Carried(), set[int]()
-        self.given: tuple[Any, ...] = ()
-        self.start: tuple[Any, ...] = ()
-        self.carried: list[Value | None] = []
         self.handed: list[Any] = []
-        self.floats: set[int] = set()
+        self.guessed, self.filled = False, dict[int, Any]()
         self.unlike, self.apart = "", False
         self.or_empty: OrEmpty | None = None
         self.item: Any = None
-        self.appends: list[set[int]] = []
 
     def __next__(self) -> Any:
         if self.closed:
@@ -76,7 +66,33 @@ class Fold(Loop):
             names: what is known of them.
         """
         if self.value is None:
-            self.given, self.names = values, names or Carried()
+            self.packing = Packing(self.recorder, values, names or Carried())
+        elif self.packing.grows(values, self._has_others()):
+            values = self._begun_anew()
+        elif unlike := self.packing.unlike(values):
+            before, after = map(kind_of_carried, unlike)
+            if type(unlike[0]) is type(unlike[1]) is tuple:
+                self._refuse("carries a tuple that has other parts in other rounds", OF_TUPLE)
+            self._refuse(f"turns a {before} into a {after}", f"Start with a {after}.")
+        turned = self._turned(self.packing.flat(values))
+        return self.packing.packed(turned, None if self.closed else self.decide)
+
+    def _has_others(self) -> bool:
+        """Whether rounds other than this one may make other things of what is carried."""
+        return self.apart or bool(self.way and self.way.steps)
+
+    def _begun_anew(self) -> tuple[Any, ...]:
+        """Forgets the rounds, for others with more in what they carry; returns the variables before the loop."""
+        self.end_round()
+        self.recorder.rounds.open.remove(self)
+        self.ways, self.waiting, self.value, self.floats = [], [()], None, set()
+        return self.packing.given
+
+    def _turned(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        """As `turn`, of what the variables are laid out as."""
+        if self.value is None:
+            self.given, self.names = values, self.packing.flat_names()
+            self.sets, self.filled, self.members = set(), {}, {}
             self.begin()
             if not self.apart and any(type(values[place]) is list and not values[place] for place in self.names.read):
                 self.unlike = "an empty list"
@@ -88,12 +104,12 @@ class Fold(Loop):
             self._end_turn(values)
         if self.unlike:
             return self._first_apart()
-        if not self.waiting and self._grows_floats():
+        if not self.waiting and (self._grows_floats() or self._holds_nones() or self._has_guessed()):
             self.ways, self.waiting = [], [()]
         if not self.waiting:
-            return (
-                self._results() if self.or_empty is None else self.or_empty.joined(self._results(), self.names.unread)
-            )
+            found = self._results()
+            laid_out = self.packing.loosely
+            return found if self.or_empty is None else self.or_empty.joined(found, self.names.unread, laid_out)
         for value in self.carried:
             self.recorder.rounds.left.pop(id(value), None)
         self.item = super().__next__()
@@ -138,13 +154,17 @@ class Fold(Loop):
             recorder.values.add(found, value, True)
             return found
         recorder.values.varying.add(id(value))
-        if self.ways and isinstance(found, dict) and not found:
-            found = concrete(self.ways[0].result[place])  # what an earlier round may have put in
+        if self.packing.samples[place] is not ...:
+            found = self.packing.samples[place]
+        if isinstance(found, dict) and not found:
+            found = self.filled.get(place) or self._filled(place)
         if type(start) is TracedList:
-            return start.like(value, list(found)).grow()
+            items = start.like(value, list(found))
+            return items.grow() if self.packing.holds_whole(place) else items
         if issubclass(type(start), TracedDict):
             table = start.like(value, dict(found))
-            return (TracedSet(recorder, None, table) if place in self.sets else table).grow()
+            made = TracedSet(recorder, None, table) if place in self.sets else table
+            return made.grow() if self.packing.holds_whole(place) else made
         return traced(recorder, value, float(found) if place in self.floats else own_copy(found), True)
 
     def _end_turn(self, values: tuple[Any, ...]) -> None:
@@ -159,6 +179,7 @@ class Fold(Loop):
                 if values[place] is not self.handed[place]:
                     self._refuse("carries another list than it began with", "Only append to it.")
                 self.appends[place].add(len(values[place]))
+                values = (*values[:place], self._without_members(place, values[place]), *values[place + 1 :])
                 old = TracedList(self.recorder, value, [], True)
                 found[place] = self.recorder.scalar("cat_strings", old, values[place]) if values[place] else old
             elif type(self.start[place]) is TracedList or issubclass(type(self.start[place]), TracedDict):
@@ -170,6 +191,14 @@ class Fold(Loop):
         for value in self.carried:
             if value is not None:
                 self.recorder.rounds.left[id(value)] = value
+
+    def _without_members(self, place: int, items: list[Any]) -> list[Any]:
+        """What rounds append to a list, with what stands for members of an Enum."""
+        kind = members_of(items) if items else None
+        form = self.members.setdefault(place, kind and MemberForm(self.recorder, kind)) if items else None
+        if items and kind is not (form and form.kind):
+            self._refuse("appends a member of an Enum in some rounds", "Append its name: items.append(member.name).")
+        return items if form is None else [form.plain(item) for item in items]
 
     def _grown(self, place: int, value: Any) -> Any:
         """What a container that is read in the loop is after a round."""
@@ -215,7 +244,7 @@ class Fold(Loop):
         self.floats, self.unlike, self.apart = set(), "", True
         more, kind = recorder.scalar("gt", source.length(), 0), source.value.type
         guard = Guard(True, f"the list is empty, and what the loop carries begins as {found}")
-        self.or_empty = OrEmpty(recorder, more, guard, self.given)
+        self.or_empty = OrEmpty(recorder, more, guard, self.packing.given)
         self.item = self.part(source.value, 0, source.concrete[0], kind.item if isinstance(kind, ListType) else None)
         self.source = recorder.scalar("getitem", source, slice(1, None))
         return tuple(growable(recorder, each) for each in self.given)
@@ -233,118 +262,27 @@ class Fold(Loop):
             self.carried[place] = Value(SCALARS[float])
         return bool(fresh)
 
-    # -- the node ----------------------------------------------------------------------------------------------
+    def may_guess(self) -> bool:
+        """As for a loop: only once."""
+        self.guessed = True
+        return not self.filled
 
-    def _results(self) -> tuple[Any, ...]:
-        """Writes the node; returns what the variables are after the loop."""
-        recorder, item = self.recorder, self.value
-        recorder.rounds.open.remove(self)
-        self.closed = True
-        assert item is not None
-        self.ways.sort(key=lambda way: [not side for side in way.taken])
-        own = [item, *(value for value in self.carried if value is not None)]
-        inner = {id(leaf): leaf for leaf in [*own, *(leaf for way in self.ways for leaf in way.values())]}
-        for key in inner:
-            recorder.rounds.left.pop(key, None)
-        changed = [place for place, value in enumerate(self.carried) if value is not None]
-        for way in self.ways:
-            way.output = recorder.output(tuple(way.result[place] for place in changed))
-            self._check_kinds(way.result, changed)
-        self._refuse_effects(inner)
-        self._refuse_writes_to_captured()
-        outer = self._outer(inner, self.ways)
-        recorder.rounds.left |= inner
-        tree = Tree(
-            recorder, self.line, (*own, *outer), lambda nodes, found: closed_graph(nodes, found, (*own, *outer))
-        )
-        graphs = self._graphs(*tree.output(self.ways), own, outer)
-        return self._written(graphs, changed, outer)
+    def _has_guessed(self) -> bool:
+        """Whether rounds took a dict for empty, which others filled: they are recorded anew."""
+        if not self.guessed or self.filled:
+            return False
+        self.filled = {place: self._filled(place) for place in range(len(self.start))}
+        return True
 
-    def _refuse_writes_to_captured(self) -> None:
-        """Refuses a body that writes, where the loop begins with a tensor from outside of the function."""
-        tensors = [each for each in self.start if isinstance(each, torch.Tensor)]
-        names = (node.target.name for way in self.ways for node in way.nodes if isinstance(node.target, Operator))
-        if any(each not in self.recorder.values for each in tensors) and any(
-            effect(n) not in (FRESH, VIEW) for n in names
-        ):
-            self._refuse("writes, and begins with a tensor from outside", "Begin with a copy: tensor.clone().")
+    def _filled(self, place: int) -> Any:
+        """What earlier rounds have put into a dict, by one that did."""
+        found = [concrete(way.result[place]) for way in self.ways]
+        return next((each for each in found if each), {}) if isinstance(concrete(self.start[place]), dict) else {}
 
-    def _check_kinds(self, result: Sequence[Any], changed: Sequence[int]) -> None:
-        """Refuses a round that makes another kind of value than it is given."""
-        with torch._C.DisableTorchFunction():
-            for place in changed:
-                before, after = (kind_of_carried(each) for each in (self.start[place], result[place]))
-                if before != after and not (place in self.floats and (before, after) == ("int", "float")):
-                    self._refuse(f"turns a {before} into a {after}", f"Start with a {after}.")
-
-    def _graphs(self, nodes: Sequence[Node], output: Any, own: Sequence[Value], outer: Sequence[Value]) -> list[Graph]:
-        """The graphs of the condition and of the body, over a count, what is carried, the list, and other values."""
-        count, items, length, more = (Value(SCALARS[int]), self.source.value, Value(SCALARS[int]), Value(SCALARS[bool]))
-        inputs, following = (count, *own[1:], items, *outer), Value(SCALARS[int])
-
-        def made(name: str, args: tuple[Any, ...], output: Value) -> Node:
-            return Node(Operator(f"py.{name}"), args, {}, output, self.line, True)
-
-        test = [made("len", (items,), length), made("lt", (count, length), more)]
-        body = [made("getitem", (items, count), own[0]), *nodes, made("add", (count, 1), following)]
-        return [closed_graph(test, (more,), inputs), closed_graph(body, (following, *output), inputs)]
-
-    def _written(self, graphs: list[Graph], changed: Sequence[int], outer: list[Value]) -> tuple[Any, ...]:
-        recorder = self.recorder
-        start = [self.start[place] for place in changed]
-        values = [leaf for leaf in leaves(recorder.arguments(start)) if isinstance(leaf, Value)]
-        varies = self.source.varies or any(id(leaf) in recorder.values.varying for leaf in [*outer, *values])
-        constants = [self.source.concrete, *(self._concrete(value) for value in outer)]
-        with torch._C.DisableTorchFunction(), recorder.within():
-            test, body = (Plan(graph, home=home_of(constants)) for graph in graphs)
-            state: Any = (0, *map(own_copy, concrete(start)))
-            while test.run([*state, *constants])[0]:
-                state = body.run([*self.begun(state), *constants])
-        found, outputs = list(self.start), [Value(SCALARS[int])]
-        for place, result in zip(changed, state[1:], strict=True):
-            value, found[place] = self._after(place, result, varies)
-            outputs.append(value)
-            if isinstance(self.start[place], torch.Tensor) and self.start[place] not in recorder.values:
-                recorder.values.watch(found[place], self.line)  # it is that one where the list is empty
-        args = (*graphs, (0, *recorder.arguments(start)), (self.source.value, *outer))
-        recorder.nodes.append(Node(Operator("while_loop"), args, {}, tuple(outputs), self.line, True))
-        return tuple(self._with_known_keys(place, each) for place, each in enumerate(found))
-
-    def _with_known_keys(self, place: int, found: Any) -> Any:
-        """A plain dict with the entries of one after the loop, where all rounds keep the keys that it had before."""
-        before, value = self.given[place], self.carried[place]
-        if type(before) is not dict or not before or any(type(key) is not str for key in before):
-            return found
-        if not all(keeps_keys(before, value, way.result[place].value, way.nodes) for way in self.ways):
-            return found
-        entries = {key: self.recorder.scalar("getitem", found, key) for key in before}
-        for key, entry in entries.items():
-            if type(entry) is TracedList and type(before[key]) is list and not before[key]:  # its items are alike
-                entry.value.type = list_type(entry.concrete) or entry.value.type
-            if isinstance(entry, Growing) and place in self.names.later:
-                entry.grow()
-        return entries
-
-    def _after(self, place: int, result: Any, varies: bool) -> tuple[Value, Any]:
-        """A value for what a variable is after the loop, and what the function gets for it."""
-        recorder = self.recorder
-        if isinstance(result, torch.Tensor):
-            with torch._C.DisableTorchFunction(), recorder.within():
-                return recorder.values.add(copy := result.clone(), varies=True), copy
-        kind: Type = value_type(result)
-        if type(result) is list:
-            texts = bool(result) and all(type(item) is str for item in result)
-            kind = STRINGS if texts else list_type(result) or ANY
-        value, start = Value(kind), self.start[place]
-        if varies:
-            recorder.values.varying.add(id(value))
-        stand_in = traced(recorder, value, result, varies)
-        if issubclass(type(start), TracedDict):
-            stand_in = start.like(value, result)
-        if type(stand_in) is TracedList and self.appends[place] == {1}:
-            stand_in.sized_by = self.source.length
-        if place in self.sets:
-            stand_in = TracedSet(recorder, None, stand_in)
-        if place in self.names.later:
-            stand_in.grow()
-        return value, stand_in
+    def _holds_nones(self) -> bool:
+        """Whether a round puts None into a container that rounds may read: they are recorded anew, as those of such."""
+        found = {place for way in self.ways for place, result in enumerate(way.result) if marked(result)}
+        fresh = {place for place in found if is_traced(self.start[place]) and not marked(self.start[place])}
+        for place in fresh:
+            self.start[place].with_none = NESTED
+        return bool(fresh)

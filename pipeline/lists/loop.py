@@ -85,6 +85,10 @@ class Loop:
         self.way.shown = self.source.objects(self.way.item) if self.source.objects else self.way.item
         return self.way.shown
 
+    def may_guess(self) -> bool:
+        """Whether a round may take a dict for empty that no round has filled so far: later ones are recorded anew."""
+        return False
+
     def begun(self, state: Any) -> Any:
         """What a round begins with on the example, after a count of those before."""
         return state

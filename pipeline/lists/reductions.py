@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from ...ops.graph.types import SCALARS, STRINGS
 from ..proxies.lists import TracedList
+from ..proxies.sets import TracedCounter
 from ..recording.recorder import Recorder
 from .carried import Carried
 from .fold import Fold
@@ -34,6 +35,21 @@ def accumulated(recorder: Recorder, function: Step, items: TracedList, *initial:
         out.append(found)
         found, out = loop.turn((found, out))
     return out
+
+
+def _tallied(counter: TracedCounter, other: Any) -> Any:
+    """A Counter with the items of a list, too, or with the counts of another one."""
+    pairs, recorder = issubclass(type(other), TracedCounter), cast(Recorder, counter.tracer)
+    loop = Fold(recorder, other.items() if pairs else other)
+    (found,) = loop.turn((counter.like(counter.value, counter.concrete),), Carried(("found",), frozenset((0,))))
+    for item in loop:
+        key, count = item if pairs else (item, 1)
+        found[key] = found[key] + count
+        (found,) = loop.turn((found,))
+    return found
+
+
+TracedCounter.tallied = staticmethod(_tallied)
 
 
 def _begun(recorder: Recorder, items: TracedList, *initial: Any) -> tuple[Any, TracedList]:

@@ -7,8 +7,8 @@ from typing import Any
 
 from ...ops.graph.graph import Value
 from .base import Traced, is_traced
-from .lists import Growing, PlaceOfEntry
 from .tracer import Tracer
+from .values.changing import Growing, PlaceOfEntry
 
 RUN_KEYS = "a dict with keys of run time cannot be"
 _JOIN = "Write table = dict([*table.items(), (key, value)]), or table = dict([*table.items(), *other.items()])."
@@ -24,12 +24,14 @@ class TracedDict(Growing, Traced):
         samples: what was put into its entries that are dicts, in all ways through a loop.
         alike: makes an entry what a pattern is; listed: makes a list of a set.
         pairs: the keys and entries, where they are known one by one; else None.
+        with_none: whether an entry, or what it holds, may be None as data decides.
     """
 
     missing: Callable[[], Any] | None = None
     alike: Callable[[Any, Any], Any]
     listed: Callable[[Any], Any]
     pairs: list[tuple[Any, Any]] | None = None
+    with_none = False
 
     def __init__(self, tracer: Tracer, value: Value, concrete: dict[Any, Any], varies: bool) -> None:
         self._bind(tracer, value, concrete, varies)
@@ -66,6 +68,7 @@ class TracedDict(Growing, Traced):
         """A dict of the same kind for another value."""
         found = type(self)(self.tracer, value, concrete, True)
         found.missing, found.patterns, found.samples = self.missing, self.patterns, self.samples
+        found.with_none = self.with_none
         return found
 
     def _as_put(self, found: Any) -> Any:
@@ -114,7 +117,7 @@ class TracedDict(Growing, Traced):
 
     def _become(self, new: TracedDict) -> None:
         """Makes the dict another one, in code that may change it."""
-        self.pairs = None
+        self.pairs, self.with_none = None, new.with_none
         self._bind(self.tracer, new.value, new.concrete, new.varies)
         if self.place is not None:
             self.place.put(self.like(new.value, new.concrete))
@@ -163,9 +166,18 @@ class TracedDict(Growing, Traced):
 
     def get(self, key: Any, default: Any = None) -> Any:
         """As for dict, with a default of the kind that the entries have."""
-        if default is None:
-            return self.tracer.refuse("dict.get without a default gives None or an entry", "Give a default.")
-        return self.tracer.scalar("lookup", self, key, default)
+        if default is not None or self.entry() is not None:
+            return self.tracer.scalar("lookup", self, key, default)
+        loops = self.tracer.rounds.open
+        if self.loop is not None and not self.concrete and loops and loops[-1].may_guess():
+            return None
+        return self.tracer.refuse("dict.get without a default gives None or an entry", "Give a default.")
+
+    def entry(self) -> Any:
+        """A number or a text that one of its keys has on the example; None where its entries are other things."""
+        kinds = {type(entry) for entry in self.concrete.values()} - {type(None)}
+        known = len(kinds) == 1 and kinds <= {int, float, bool, str}
+        return next(entry for entry in self.concrete.values() if entry is not None) if known else None
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or not hasattr(dict, name):

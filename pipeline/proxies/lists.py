@@ -8,80 +8,23 @@ from typing import Any
 
 from ...ops.graph.graph import Guard, Node, Value
 from ...ops.runtime.user_code import names_to_unpack, running_instruction, user_line
-from ...ops.tracing_hook import current
 from .base import Traced, is_traced
 from .branches import HANDED
 from .tracer import Tracer
+from .values.changing import CHANGE, Growing, PlaceOfEntry
 
 _SORT = "Write items = sorted(items, key=…), which makes a new list."
 _POP = "Write item, items = items[-1], items[:-1], or items[i], items[:i] + items[i + 1 :] with an i of 0 or more."
 _ENTRY = "Write items = items[:i] + [item] + items[i + 1 :], a new list, with an i of 0 or more."
 CHANGED = "of a list of any length cannot be changed"
-CHANGE = "Build a new one: [*items, item] or a list comprehension."
 
 GROWING = ("append", "extend", "insert", "sort", "reverse", "pop", "remove", "clear")
 """The methods that change a list of one name."""
 
 NESTED: Any = object()
+_ITEMS = 2
+_LACKS = Guard(True, "a list lacks an item")
 WITH_NONE = "a list whose items may be None is asked for more than its length"
-
-
-class PlaceOfEntry:
-    """Where a container is an entry of a dict, or an item of a list, that the code changes.
-
-    Args:
-        owner: the dict or the list.
-        key: under which the entry is.
-    """
-
-    def __init__(self, owner: Any, key: Any) -> None:
-        self.owner, self.key, self.seen = owner, key, owner.value
-
-    def check(self) -> None:
-        """Refuses a change of the entry after one of its owner."""
-        if self.owner.value is not self.seen:
-            self.owner.tracer.refuse("an entry of a container is changed after the container", CHANGE)
-
-    def put(self, entry: Any) -> None:
-        """Puts what the entry has become there."""
-        self.owner.meet(entry)
-        self.owner[self.key] = entry
-        self.seen = self.owner.value
-
-
-class Growing:
-    """A container of one name, which the code that runs may change: it becomes another value then.
-
-    Attributes:
-        tracer: of the recording.
-        loop: the innermost loop of the code that may change it, False where that is in none; None where none may.
-        place: where it is an entry; None where it is none.
-        handed_on: whether it may be one that other code knows: a side of a choice gives it. None may change it then.
-    """
-
-    tracer: Tracer
-    loop: Any = None
-    handed_on = False
-    place: PlaceOfEntry | None = None
-
-    def grow(self) -> Any:
-        """The container itself, which the code that runs now may change."""
-        loops = self.tracer.rounds.open
-        if not self.handed_on:
-            self.loop = loops[-1] if loops else False
-        return self
-
-    def meet(self, entry: Any) -> None:
-        """Takes note of what an entry has become."""
-
-    def allow_change(self, what: str) -> None:
-        """Refuses a change by other code than that which may make one."""
-        if self.place is not None:
-            self.place.check()
-        tracer, loops = self.tracer, self.tracer.rounds.open
-        running: object = current()
-        if running is not tracer or (loops[-1] if loops else False) is not self.loop:
-            tracer.refuse(f"a {what} that was made outside of a loop or a branch is changed in it", CHANGE)
 
 
 class TracedList(Growing, Traced):
@@ -94,7 +37,6 @@ class TracedList(Growing, Traced):
         constants: the items, where they are constants that a loop goes through; else None.
         objects: makes the object that the code gets of an item, where it goes through objects; else None.
         with_none: an example of its items where some may be None, NESTED where parts of them may be; else None.
-        shared: whether containers among its items have other names, too, so that no loop changes them.
         samples: an item that it might have, where the example shows none.
         view: whether it stands for a range, or the keys, values or items of a dict, which equal no list.
         counted: whether a call has just taken its items, after which Python asks for the length as a hint.
@@ -105,7 +47,6 @@ class TracedList(Growing, Traced):
     constants: list[Any] | None = None
     objects: Any = None
     with_none: Any = None
-    shared: bool = False
     samples: Sequence[Any] = ()
     view: bool = False
     counted: bool = False
@@ -129,15 +70,21 @@ class TracedList(Growing, Traced):
         """The list as a recording has it: that of a branch has the lists of the one around it as inputs."""
         if tracer is self.tracer:
             return self
-        found = TracedList(tracer, tracer.arguments(self), self.concrete, self.varies)
+        found = self._as_it_is(tracer, tracer.arguments(self))
         found.sized_by, found.given, found.constants = self.sized_by, self.given, self.constants
-        found.objects, found.with_none, found.samples = self.objects, self.with_none, self.samples
+        found.objects, found.samples = self.objects, self.samples
         return found
 
     def like(self, value: Value, concrete: list[Any]) -> TracedList:
         """A list of the same kind for another value."""
         found = TracedList(self.tracer, value, concrete, True)
-        found.shared = self.shared
+        found.shared, found.with_none = self.shared, self.with_none
+        return found
+
+    def _as_it_is(self, tracer: Tracer | None = None, value: Value | None = None) -> TracedList:
+        """The list that this one is now, which nothing changes; that of another recording has a value there."""
+        found = TracedList(tracer or self.tracer, value or self.value, self.concrete, self.varies)
+        found.with_none = self.with_none
         return found
 
     def length(self) -> Any:
@@ -157,27 +104,31 @@ class TracedList(Growing, Traced):
             items, self.counted = self.as_arguments(), True
             return iter(items)
         many = names_to_unpack()
-        count = len(self) if many is None else self._fixed(f"the function unpacks it into {self._count(many)} values", many)
+        count = len(self) if many is None else self._fixed("the function unpacks it into {} values", many)
         return iter([self[i] for i in range(count)])
 
     def as_arguments(self) -> list[Any]:
         """The items as arguments of a call, ``Box(*row)``, or as those of a tuple."""
         return [self[i] for i in range(self._fixed(HANDED, len(self.concrete)) if self.varies else len(self))]
 
-    def _count(self, many: int) -> int:
-        """How many items there are: as many as the code unpacks, where the example does not come there."""
-        return many if self.tracer.untaken else len(self.concrete)
-
     def _fixed(self, reason: str, many: int) -> int:
-        """The length, guarded where data decides it, too: Python fails as well where it unpacks another number."""
-        count, length = self._count(many), self.length()
-        length.tracer.nodes.append(Node(Guard(count, reason), (length.value,), {}, None, user_line()))
+        """The length, guarded where data decides it, too: Python fails as well where it unpacks another number.
+
+        It is as many as the code unpacks where the example does not come there.
+        """
+        count, length = many if self.tracer.untaken else len(self.concrete), self.length()
+        length.tracer.nodes.append(Node(Guard(count, reason.format(count)), (length.value,), {}, None, user_line()))
         return count
 
     def __getitem__(self, index: Any) -> Any:
         found = self.tracer.scalar("getitem", self, index)
-        if self.loop is not None and not self.shared and isinstance(found, Growing) and not isinstance(index, slice):
-            found.loop, found.place = self.loop, PlaceOfEntry(self, index)
+        if (
+            self.loop is not None
+            and self.shared < _ITEMS
+            and isinstance(found, Growing)
+            and not isinstance(index, slice)
+        ):
+            found.loop, found.place, found.shared = self.loop, PlaceOfEntry(self, index), _ITEMS * bool(self.shared)
         return found if self.objects is None or isinstance(index, slice) else self.objects(found)
 
     def __contains__(self, item: Any) -> bool:
@@ -209,7 +160,7 @@ class TracedList(Growing, Traced):
         if name in ("index", "count"):
             return lambda item: self.tracer.scalar("index" if name == "index" else "counted", self, item)
         if name == "copy":
-            return lambda: self.tracer.scalar("list", self)
+            return partial(self.tracer.scalar, "list", self)
         if name in GROWING and self.loop is not None:
             return partial(self._changed, name)
         what = f"list.{name} on a list of any length cannot be recorded"
@@ -220,11 +171,13 @@ class TracedList(Growing, Traced):
         tracer = self.tracer
         self.allow_change("list")
         if name == "pop":
-            return self._popped(*args)
+            before, item, after = self._parted(*args)
+            self.become(tracer.scalar("cat_strings", before, after))
+            return item
         if options or (name in ("sort", "reverse") and args):
             fix = _SORT if name == "sort" else CHANGE
             tracer.refuse(f"list.{name} with such arguments cannot be recorded on a list of any length", fix)
-        old = TracedList(tracer, self.value, self.concrete, self.varies)
+        old = self._as_it_is()
         match name:
             case "append":
                 new = tracer.scalar("cat_strings", old, [*args])
@@ -247,38 +200,29 @@ class TracedList(Growing, Traced):
         self.become(new)
         return None
 
-    def _popped(self, index: Any = -1) -> Any:
-        """Takes an item out."""
-        before, item, after = self._parted(index)
-        self.become(self.tracer.scalar("cat_strings", before, after))
-        return item
-
-    def _parted(self, index: Any) -> tuple[TracedList, Any, TracedList]:
+    def _parted(self, index: Any = -1) -> tuple[TracedList, Any, TracedList]:
         """What stands before an item, the item, and what stands behind it; every run checks that there is one."""
         tracer, length = self.tracer, self.length()
         place = index if is_traced(index) or index >= 0 else tracer.scalar("add", length, index)
         for held in (tracer.scalar("ge", place, 0), tracer.scalar("lt", place, length)):
             if is_traced(held):
-                held.tracer.nodes.append(
-                    Node(Guard(True, "a list lacks an item"), (held.value,), {}, None, user_line())
-                )
-        old = TracedList(tracer, self.value, self.concrete, self.varies)
+                held.tracer.nodes.append(Node(_LACKS, (held.value,), {}, None, user_line()))
+        old = self._as_it_is()
         before, after = old[slice(0, place)], old[slice(tracer.scalar("add", place, 1), None)]
         return before, old[index], after
 
     def become(self, new: TracedList) -> None:
         """Makes the list another one, in code that may change it."""
-        self.sized_by = None
+        self.sized_by, self.with_none = None, new.with_none
         self._bind(self.tracer, new.value, new.concrete, new.varies)
         if self.place is not None:
-            self.place.put(TracedList(self.tracer, new.value, new.concrete, new.varies))
+            self.place.put(self._as_it_is())
 
     def __setitem__(self, index: Any, item: Any) -> None:
         if self.loop is None or isinstance(index, slice):
             self.tracer.refuse(f"an item {CHANGED}", _ENTRY)
         self.allow_change("list")
-        old = TracedList(self.tracer, self.value, self.concrete, self.varies)
-        self.become(self.tracer.scalar("with_entry", old, index, item))
+        self.become(self.tracer.scalar("with_entry", self._as_it_is(), index, item))
 
     def __delitem__(self, index: Any) -> None:
         self.tracer.refuse(

@@ -1,4 +1,4 @@
-"""Which stand-in a value gets while a function is recorded; that of a value that may be None."""
+"""Which stand-in a value gets while a function is recorded; that of a value that may be None, and what may hold one."""
 
 from __future__ import annotations
 
@@ -129,3 +129,31 @@ def sample_of(entries: Sequence[Any]) -> Any:
     optional = len(given) < len(found) or any(type(each) is TracedOptional for each in entries)
     alike = len(set(map(type, given))) == 1 and type(given[0]) in (str, int, float, bool)
     return given[0] if optional and alike else None
+
+
+_TELL_NOTHING = ("len", "eq", "ne", "bool", "contains", "keys", "format", "json_dumps")
+"""What gives nothing of what a dict holds."""
+_FILLS = ("with_entry", "dict")
+
+
+def holds_none(thing: Any) -> bool:
+    """Whether a thing is None, or holds it somewhere, or may do so as data decides."""
+    if is_traced(thing):
+        return type(thing) is TracedOptional or marked(thing)
+    if isinstance(thing, tuple | list | dict):
+        return any(map(holds_none, thing.values() if isinstance(thing, dict) else thing))
+    return thing is None
+
+
+def marked(thing: Any) -> bool:
+    """Whether a container of run time may hold None."""
+    if type(thing) is TracedList:
+        return thing.with_none is not None
+    return issubclass(type(thing), TracedDict) and thing.with_none
+
+
+def gives_none_in_it(name: str, args: tuple[Any, ...]) -> bool:
+    """Whether an operator of Python gives what may be None, or holds it, by the dict that it asks or fills."""
+    if name in _FILLS:
+        return any(map(holds_none, args))
+    return name not in _TELL_NOTHING and any(issubclass(type(arg), TracedDict) and arg.with_none for arg in args)

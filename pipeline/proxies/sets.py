@@ -8,8 +8,10 @@ from typing import Any, NoReturn
 
 from .base import is_traced
 from .dicts import TracedDict
-from .lists import Growing, TracedList
+from .lists import TracedList
+from .strings import TracedStr
 from .tracer import Tracer
+from .values.changing import Growing
 
 UNORDERED = "the order of a set cannot be recorded"
 _ORDER = "Use sorted(…), len(…) or `in`; dict.fromkeys(items) drops repeats and keeps the order."
@@ -176,7 +178,13 @@ _SETS = (set, frozenset, TracedSet)
 
 
 class TracedCounter(TracedDict):
-    """A Counter of run-time values: a dict of each of them and how often it is there."""
+    """A Counter of run-time values: a dict of each of them and how often it is there.
+
+    Attributes:
+        tallied: gives a Counter with the items of a list, too, or with the counts of another one.
+    """
+
+    tallied: Callable[[Any, Any], Any]
 
     @property  # type: ignore[misc]  # mypy cannot follow the dynamic class
     def __class__(self) -> type:
@@ -191,9 +199,19 @@ class TracedCounter(TracedDict):
         return self.tracer.scalar("lookup", self, key, 0)  # which puts nothing in, as a defaultdict does
 
     def update(self, other: Any = (), /, **named: Any) -> None:
-        """As for Counter, with items that are known one by one."""
+        """As for Counter, with items that are known one by one, or with a list of any length."""
+        if type(other) is TracedStr:
+            other = self.tracer.scalar("list", other)
+        if (
+            self.loop is not None
+            and not named
+            and (type(other) is TracedList or issubclass(type(other), TracedCounter))
+        ):
+            self.allow_change("dict")
+            self._become(self.tallied(self, other))
+            return
         if named or is_traced(other) or isinstance(other, dict):
-            what = "Counter.update by a list or a dict of run time cannot be recorded"
+            what = "Counter.update by a dict of run time cannot be recorded"
             self.tracer.refuse(what, "Write for item in items: counter[item] += 1.")
         for item in other:
             self[item] = self[item] + 1

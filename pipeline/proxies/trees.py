@@ -23,6 +23,7 @@ from ...ops.runtime.primitives.numpy import TEXTUAL, WORDS
 from ...ops.runtime.user_code import attribute, user_line
 from .base import is_traced
 from .byte_strings import TracedBytes
+from .values.maybe import MaybeThing
 
 Leaf = Callable[[Any], Any]
 
@@ -87,6 +88,8 @@ def _refuse_class(tree: Any) -> None:
             "the function returns objects that are no records",
             fix="Return what is asked of them: [item.name for item in items].",
         )
+    if type(tree) is MaybeThing:
+        tree.refuse_return()
     if isinstance(tree, slice):
         raise RecordError("the function returns a slice, which an archive cannot hold", fix="Return its ends.")
     if is_traced(tree) or kind in (tuple, list, torch.Size) or is_record(tree) or is_ordered(tree):

@@ -240,7 +240,9 @@ class BranchRecording:
             return None
         found = [sample_of(pair) for pair in zip(self.results, other.results, strict=True)]
         kinds = zip(self.kinds, other.kinds, found, strict=True)
-        return found if all(one == two or sample is not None for one, two, sample in kinds) else None
+        lists = {"list", LIST_WITH_NONE}
+        alike = all(one == two or sample is not None or {one, two} == lists for one, two, sample in kinds)
+        return found if alike else None
 
     def graph(self, outer: dict[int, Any]) -> Graph:
         """The closed graph: its inputs are the operands, then every outer value that a branch uses."""
@@ -305,6 +307,9 @@ def _is_item(item: Any) -> bool:
     return type(concrete(item)) in SCALARS
 
 
+LIST_WITH_NONE = "list whose items may be None"
+
+
 def may_be_none(leaf: Any) -> bool:
     """Whether a result, or an item of it, may be None as data decides."""
     return type(leaf) is TracedOptional or (type(leaf) is TracedList and leaf.with_none is not None)
@@ -317,7 +322,7 @@ def kind_of_result(leaf: Any) -> str:
     if type(leaf) is TracedOptional:
         return f"{type(leaf.sample).__name__} or None"
     if may_be_none(leaf):
-        return "list whose items may be None"
+        return LIST_WITH_NONE
     return type(leaf).__name__
 
 

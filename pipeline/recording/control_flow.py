@@ -176,9 +176,9 @@ class _Control:
         arguments = self.recorder.arguments
         types = [a if a == b else ANY for a, b in zip(first.types(), second.types(), strict=True)]
         found = self.add((arguments(pred), *graphs, arguments(operands)), result, first.spec, types, samples)
-        for leaf, given in zip(pytree.tree_leaves(found), first.results, strict=True):
-            if type(leaf) is TracedList and may_be_none(given):
-                leaf.with_none = given.with_none
+        for leaf, *sides in zip(pytree.tree_leaves(found), first.results, second.results, strict=True):
+            for given in filter(may_be_none, sides if type(leaf) is TracedList else ()):
+                leaf.with_none, leaf.value.type = given.with_none, ANY
         return first.with_members(self.recorder, found)
 
     def sides(

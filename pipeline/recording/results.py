@@ -13,8 +13,9 @@ from ...ops.runtime.primitives.named_tuples import is_record
 from ...ops.runtime.primitives.numpy import DTYPES
 from ...ops.runtime.user_code import user_line
 from ..proxies.base import is_traced
+from ..proxies.dicts import TracedDict
 from ..proxies.lists import NESTED, WITH_NONE, TracedList
-from ..proxies.make import TracedOptional, sample_of, traced
+from ..proxies.make import TracedOptional, gives_none_in_it, holds_none, sample_of, traced
 from ..proxies.tracer import Tracer
 from ..proxies.trees import list_type, plain_leaf, same_container
 from ..rules.gradients import follow_grad_mode
@@ -144,15 +145,20 @@ def record_scalar(recorder: Tracer, name: str, args: tuple[Any, ...], found: Any
     given = name in _SAME_ITEMS and type(args[0]) is TracedList and args[0].given
     if given and isinstance(found, torch.Tensor):
         _refuse_result(recorder, name, found)
-    if (sample := _sample(recorder, name, args)) is not None and not isinstance(found, list):
+    sample, holds = _sample(recorder, name, args), gives_none_in_it(name, args)
+    sample = found if holds and type(found) in SCALARS else sample
+    if sample is not None and not isinstance(found, list):
         output, stand_in = optional(recorder, found, varies, sample)
     else:
         found = args[0][0].sample if found is None and _is_known(name, args) else found
         output, stand_in = _wrapped(recorder, name, found, varies, list_of(name, args))
     if type(stand_in) is TracedList:
-        stand_in.given, stand_in.objects, stand_in.with_none = given, _objects(name, args), sample
-        stand_in.value.type = stand_in.value.type if sample is None else ANY
+        stand_in.given, stand_in.objects = given, _objects(name, args)
+        stand_in.with_none = NESTED if sample is None and holds else sample
+        stand_in.value.type = stand_in.value.type if stand_in.with_none is None else ANY
         stand_in.samples = args[0].samples if name in _SAME_ITEMS and type(args[0]) is TracedList else ()
+    elif holds and issubclass(type(stand_in), TracedDict):
+        stand_in.with_none = True
     follow_grad_mode(recorder)
     recorder.nodes.append(Node(Operator(f"py.{name}"), arguments, {}, output, user_line(), varies or bool(arrays)))
     return stand_in
@@ -179,6 +185,8 @@ def _is_known(name: str, args: tuple[Any, ...]) -> bool:
 
 _FOR_NONE = ("eq", "ne", "bool", "format", "json_dumps", "contains", "list", "cat_strings")
 """What takes a value that may be None."""
+_KEEPS_ITEMS = ("cat_strings", "list", "reversed")
+"""What asks nothing of the items of a list."""
 _FOR_LISTS = ("len", "eq", "ne", "bool", "format", "json_dumps")
 """What may be asked of a list whatever is in it."""
 
@@ -190,6 +198,8 @@ def _takes_none(name: str, args: tuple[Any, ...]) -> bool:
 
 def _sample(recorder: Tracer, name: str, args: tuple[Any, ...]) -> Any:
     """What a result that may be None is otherwise, by an example; None where it is never None."""
+    if name == "lookup" and issubclass(type(args[0]), TracedDict):
+        return args[0].entry() if args[2:] == (None,) else None
     if name == "lookup":
         table = args[0] if isinstance(args[0], list | tuple | dict) and not is_traced(args[0]) else []
         return sample_of([*(table.values() if isinstance(table, dict) else table), *args[2:3]])
@@ -206,9 +216,10 @@ def _sample(recorder: Tracer, name: str, args: tuple[Any, ...]) -> Any:
     if not lists:
         return _sample_of_lists(args) if name in ("list", "cat_strings") else None
     alike = name in (*_SAME_ITEMS, "cat_strings") and name not in ("sorted", "sorted_by", "foremost")
-    if name not in _FOR_LISTS and (not alike or lists[0].with_none is NESTED):
+    nested = any(each.with_none is NESTED for each in lists)
+    if name not in _FOR_LISTS and (not alike or (nested and name not in _KEEPS_ITEMS)):
         recorder.refuse(WITH_NONE, "Choose what stands for None before: [label or 'none' for label in labels].")
-    return lists[0].with_none if alike else None
+    return (NESTED if nested else lists[0].with_none) if alike else None
 
 
 def _sample_of_lists(args: tuple[Any, ...]) -> Any:
@@ -218,7 +229,7 @@ def _sample_of_lists(args: tuple[Any, ...]) -> Any:
         held = [item for each in args if type(each) is TracedList for item in each.concrete]
         found = sample_of([*held, *items])
         return NESTED if found is None else found
-    return NESTED if any(type(leaf) is TracedOptional for item in items for leaf in _given(item)) else None
+    return NESTED if any(map(holds_none, items)) else None
 
 
 def _plain_none(item: Any) -> Any:

@@ -9,7 +9,6 @@ from ....ops.graph.graph import Graph, Node, Operator, Value
 from ....ops.graph.types import SCALARS
 from ...proxies.lists import TracedList
 from ...recording.recorder import Recorder
-from ..carried import Carried
 from ..fold import Fold
 from ..ways import closed_graph
 
@@ -47,11 +46,14 @@ class ConditionFold(Fold):
         super().__init__(recorder, recorder.scalar("list", [0]))
         self.left = 0
 
-    def turn(self, values: tuple[Any, ...], names: Carried | None = None) -> tuple[Any, ...]:
-        """What the variables are in the round that follows, or after the loop."""
-        if self.value is None and names is not None:
+    def _turned(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        if self.value is None:
+            names = self.packing.flat_names()
             self.left = names.names.index(names.left)
-        return super().turn(values, names)
+        return super()._turned(values)
+
+    def _has_others(self) -> bool:
+        return True
 
     def decide(self, found: Any) -> bool:
         """The side that the round takes at a branch; the loop goes on in each, since the graph asks that before."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from typing import Any
 
 from ....ops.graph.graph import Guard, Node, Operator, Value
@@ -35,25 +35,29 @@ class OrEmpty:
         if recorder.rounds.open:  # whose branches are counted by the nodes before them
             recorder.nodes.append(self.guard)
 
-    def joined(self, found: Sequence[Any], unread: Set[int]) -> tuple[Any, ...]:
+    def joined(
+        self, found: Sequence[Any], unread: Set[int], laid_out: Callable[[Sequence[Any]], list[Any]]
+    ) -> tuple[Any, ...]:
         """What the variables are after the loop.
 
         Args:
             found: what they are after its rounds.
             unread: the places of those that nothing reads then.
+            laid_out: gives the parts of the variables.
         """
         recorder = self.recorder
+        given, begun = laid_out(self.given), laid_out(self.start)
         if recorder.rounds.open:
             return tuple(found)
-        pairs = enumerate(zip(self.start, found, strict=True))
+        pairs = enumerate(zip(begun, found, strict=True))
         unlike = {place for place, pair in pairs if place in unread and not _fits(*pair)}
-        changed = [place for place, each in enumerate(found) if each is not self.given[place] and place not in unlike]
-        if not all(_fits(self.start[place], found[place]) for place in changed):
+        changed = [place for place, each in enumerate(found) if each is not given[place] and place not in unlike]
+        if not all(_fits(begun[place], found[place]) for place in changed):
             recorder.nodes.insert(self.begun, self.guard)
             return tuple(found)
         nodes = recorder.nodes[self.begun :]
         del recorder.nodes[self.begun :]
-        starts = [self._started(self.start[place]) for place in changed]
+        starts = [self._started(begun[place]) for place in changed]
         side = recorder.nodes[self.begun :]
         del recorder.nodes[self.begun :]
         after = [found[place] for place in changed]

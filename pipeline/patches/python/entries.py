@@ -19,10 +19,11 @@ from ...lists.mapping import as_rows, each
 from ...lists.ways import Way
 from ...proxies.base import is_traced
 from ...proxies.dicts import TracedDict
-from ...proxies.lists import Growing, TracedList
+from ...proxies.lists import TracedList
 from ...proxies.sets import TracedSet
 from ...proxies.sets import dict_of as growing_dict
 from ...proxies.strings import TracedStr
+from ...proxies.values.changing import Growing
 from ...recording.recorder import Recorder
 from ..library.list_indices import plain_index
 from .loops.several import NestedLoop, PlainFor

@@ -32,6 +32,7 @@ from ..expressions import EXPRESSIONS, RegularExpressions
 from ..library import special
 from ..library.asked_table import AskedTable
 from ..library.replacements import MODULES, OF_NUMPY, naming_device
+from ..library.tuple_keys import of_parts
 from ..library.values.dates import CLASSES, OF_CLASSES
 from ..redirect import stand_in_of
 from .entries import filled, items_of_any_length, updated, with_own_entry
@@ -175,6 +176,9 @@ class _Entries:
             recorder = active()
             if recorder is not None and type(key) is TracedMember and name == "get":
                 return AskedTable(recorder, key.table(self.plain)).get(key.key, *rest)
+            if recorder is not None and name == "get" and type(key) is tuple:
+                table, key = of_parts(recorder, self.plain, key)
+                return AskedTable(recorder, table).get(key, *rest) if is_traced(key) else table.get(key, *rest)
             if recorder is None or not is_traced(key):
                 return getattr(self.plain, name)(key, *rest)
             return getattr(AskedTable(recorder, self.plain), name)(key, *rest)

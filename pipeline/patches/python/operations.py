@@ -28,12 +28,14 @@ from ...proxies.sets import TracedCounter, TracedSet
 from ...proxies.sets import dict_of as growing_dict
 from ...proxies.strings import TracedStr
 from ...proxies.values.library_value import LibraryValue
+from ...proxies.values.maybe import MaybeThing
 from ...proxies.values.members import TracedMember
 from ...recording.recorder import Recorder
 from ...rules.number_or_tensor import number_of
 from ..library.asked_table import AskedTable
 from ..library.chosen_functions import as_recorded
 from ..library.list_indices import plain_index
+from ..library.tuple_keys import of_parts
 from .entries import appended, dict_of, extended, gathered, hashable, items_of_any_length, merged, set_of, set_updated
 from .loops.comprehensions import LoopPlace
 from .loops.constants import rounds_over, went_through
@@ -98,6 +100,8 @@ def _subscript(operands: Any) -> Any:
         key = plain_index(recorder, container, key)
     if recorder is None or type(container) not in _TABLES:
         return key, container
+    if type(container) is dict:
+        container, key = of_parts(recorder, container, key)
     if type(container) in (list, tuple, str):
         key = number_of(recorder, key)
     if isinstance(container, np.ndarray) and container.dtype.kind == "U" and type(key) is TracedArray:
@@ -154,9 +158,10 @@ def _contains(operands: Any) -> Any:
             return container.holds(item)
         if type(item) is TracedMember and type(container) in (list, tuple, set, frozenset, dict):
             item, container = item.key, list(item.table(dict.fromkeys(container)))
+        if type(container) in (list, tuple, set, frozenset, dict):
+            plain = sorted(container, key=repr) if isinstance(container, set | frozenset) else container
+            container, item = of_parts(recorder, plain, item)
         if type(container) in (list, tuple, set, frozenset, dict, str) and (is_traced(item) or holds_traced(container)):
-            if isinstance(container, set | frozenset):
-                container = sorted(container, key=repr)
             items = container if isinstance(container, str) else list(container)
             return recorder.scalar("contains", items, item)
     return item in container
@@ -170,7 +175,7 @@ def negated(thing: Any) -> Any:
     """What stands for `not`."""
     recorder = active()
     if recorder is not None:
-        thing = number_of(recorder, thing)
+        thing = thing.truth() if type(thing) is MaybeThing else number_of(recorder, thing)
         if type(thing) in _OWN:
             thing = recorder.scalar("bool", thing)
         if issubclass(type(thing), TracedNumber):
@@ -255,7 +260,7 @@ def _filtered(wanted: bool, place: Any) -> Callable[[Any], Any]:
 
 def truth_of(recorder: Recorder, found: Any) -> Any:
     """A condition as a number of the recording, where it is of the recording."""
-    found = number_of(recorder, found)
+    found = found.truth() if type(found) is MaybeThing else number_of(recorder, found)
     return recorder.scalar("bool", found) if type(found) in _OWN else found
 
 
@@ -266,6 +271,8 @@ def _identical(operands: Any) -> Any:
         recorder.rounds.copies.refuse_identity(one, other)
     if recorder is not None and TracedMember in (type(one), type(other)):
         return one.is_member(other) if type(one) is TracedMember else other.is_member(one)
+    if recorder is not None and one is not other and MaybeThing in (type(one), type(other)):
+        return one == other if type(one) is MaybeThing else other == one
     if recorder is not None and one is not other and TracedOptional in (type(one), type(other)):
         if one is None or other is None:
             return recorder.scalar("eq", one, other)

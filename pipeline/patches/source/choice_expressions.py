@@ -6,7 +6,7 @@ import ast
 from collections.abc import Collection, Iterable
 from typing import Any, TypeVar
 
-from .scoping import names_read, names_set, parameters, within
+from .scoping import names_read, names_set, not_none, parameters, within
 
 Part = TypeVar("Part", bound=ast.AST)
 CHANGING = frozenset(
@@ -59,7 +59,9 @@ class ChoiceExpressions(ast.NodeTransformer):
         """A choice between two values."""
         if not self._takes(node, node.body, node.orelse):
             return self.generic_visit(node)
-        return called("choose", node, self.condition(node.test), self._side(node.body), self._side(node.orelse))
+        sides = zip((node.body, node.orelse), (True, False), strict=True)
+        known = [_Known(not_none(node.test, truth)).visit(side) for side, truth in sides]
+        return called("choose", node, self.condition(node.test), *map(self._side, known))
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         """`and` or `or` that gives one of its operands."""
@@ -136,6 +138,26 @@ class ChoiceExpressions(ast.NodeTransformer):
         given.args.append(ast.copy_location(ast.arg(OWN_SIDE), value))
         given.defaults.append(ast.copy_location(ast.Constant(None), value))
         return ast.copy_location(ast.Lambda(given, found), value)
+
+
+class _Known(ast.NodeTransformer):
+    """Makes the numbers and texts of variables that may be None elsewhere.
+
+    Args:
+        names: of the variables.
+    """
+
+    def __init__(self, names: Collection[str]) -> None:
+        self.names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        """Such a variable that is read."""
+        known = node.id in self.names and isinstance(node.ctx, ast.Load)
+        return called("not_none", node, node) if known else node
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        """A function of the user's, with variables of its own."""
+        return node
 
 
 def _parted(node: ast.BoolOp) -> tuple[ast.expr, ast.expr]:

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from .changed_containers import altered_names, changed_names, own_containers, rebound
 from .choice_expressions import OWN_SIDE, ChoiceExpressions, bound_arguments, called, has_walrus, stands_on
 from .forms_of_choices import as_branches, copied, demanded, leaves_loop
+from .narrowing import narrowed
 from .scoping import captured_names, certainly_set, leaves, names_set, parameters, read_first, within
 
 Part = TypeVar("Part", bound=ast.AST)
@@ -135,7 +136,7 @@ class FunctionBody:
             return None
         bodies = [body if leaves(body) else [*body, *following] for body in bodies]
         ends = ast.copy_location(ast.Return(ast.copy_location(ast.Constant(None), line)), line)
-        sides = [self._side(body if leaves(body) else [*body, ends], known, line) for body in bodies]
+        sides = self._sides(line, [body if leaves(body) else [*body, ends] for body in bodies], known)
         return [*sides, _placed(ast.Return(self._call(line, known, sides)), line)]
 
     def _assigned(self, line: ast.If, known: set[str], later: set[str]) -> Lines | None:
@@ -144,7 +145,7 @@ class FunctionBody:
         names = sorted((names_set(bodies[0] + bodies[1]) | changed_names(bodies[0] + bodies[1], self.own)) & later)
         if not names or self.altered & {*names} or any(not {*names} <= known | certainly_set(body) for body in bodies):
             return None
-        sides = [self._side([*body, _given_back(names, line)], known, line) for body in bodies]
+        sides = self._sides(line, [[*body, _given_back(names, line)] for body in bodies], known)
         return [*sides, _set_to(names, self._call(line, known, sides), line)]
 
     def _call(self, line: ast.If, known: set[str], sides: Sequence[ast.FunctionDef]) -> ast.expr:
@@ -178,6 +179,15 @@ class FunctionBody:
 
     # -- sides -----------------------------------------------------------------------------------------------------
 
+    def _sides(self, line: ast.If, bodies: Sequence[Lines], known: set[str]) -> list[ast.FunctionDef]:
+        """The two sides of a branch, whose condition tells what is not None in them."""
+        free = known & self.local - self.captured
+        parts = zip(narrowed(line.test, free), bodies, strict=True)
+        return [
+            self._side([*(each for each in begun if _sets(each) & read_first(body)), *body], known, line)
+            for begun, body in parts
+        ]
+
     def _side(self, body: Lines, known: set[str], line: ast.stmt, first: Sequence[str] = ()) -> ast.FunctionDef:
         """A side as a function; `first` are the parameters that it is called with.
 
@@ -201,6 +211,10 @@ class FunctionBody:
         made.body = inner.rewritten(body)
         self.count = inner.count
         return _placed(made, body[0])
+
+
+def _sets(line: ast.stmt) -> set[str]:
+    return names_set([line])
 
 
 def _has_effects(body: Sequence[ast.stmt], own: Collection[str]) -> bool:

@@ -10,8 +10,10 @@ from ....ops.graph.graph import Guard, Node
 from ....ops.runtime.user_code import user_line
 from ...proxies.base import is_traced
 from ...proxies.lists import TracedList
+from ...proxies.make import TracedOptional
 from ...proxies.scalars import TracedNumber
 from ...proxies.trees import concrete
+from ...proxies.values.maybe import MaybeThing
 from ...recording.branch import Branch
 from ...recording.control_flow import cond, while_loop
 from ...rules.number_or_tensor import number_of
@@ -82,6 +84,14 @@ def repeat(test: Callable[..., Any], body: Callable[..., Any], *carried: Any) ->
     while test(*carried):
         carried = body(*carried)
     return carried
+
+
+def not_none(found: Any) -> Any:
+    """A variable in code that runs only where it is not None: the number or the text that may be None elsewhere."""
+    recorder = active()
+    if type(found) is MaybeThing:
+        return found.thing
+    return found if recorder is None or type(found) is not TracedOptional else recorder.scalar("getitem", [found], 0)
 
 
 def unshared(found: Any) -> Any:
@@ -168,6 +178,7 @@ CHOOSERS: dict[str, Any] = {
         negated,
         demand,
         repeat,
+        not_none,
         unshared,
         with_item,
         with_entry,

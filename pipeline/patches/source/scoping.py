@@ -190,3 +190,19 @@ def read_first(lines: Sequence[ast.stmt], known: Iterable[str] = ()) -> set[str]
                 found |= names_read([line]) - done
         done |= certainly_set([line])
     return found
+
+
+def not_none(test: ast.expr, truth: bool) -> set[str]:
+    """The variables that are not None where a condition has some truth."""
+    match test:
+        case ast.UnaryOp(ast.Not(), inner):
+            return not_none(inner, not truth)
+        case ast.BoolOp(operator, parts) if isinstance(operator, ast.And) is truth:
+            return {name for part in parts for name in not_none(part, truth)}
+        case ast.Compare(ast.Name(name), [ast.IsNot() | ast.NotEq()], [ast.Constant(None)]) if truth:
+            return {name}
+        case ast.Compare(ast.Name(name), [ast.Is() | ast.Eq()], [ast.Constant(None)]) if not truth:
+            return {name}
+        case ast.Name(name) if truth:
+            return {name}
+    return set()

@@ -228,6 +228,16 @@ def test_choices_of_numbers_and_of_tensors_by_a_list_are_recorded_together() -> 
     check(Case(process, [["1", "2"]], [[["1"]], [["", "3", "4"]], [[""]]]))
 
 
+def test_a_choice_for_which_a_list_of_any_length_was_refused_is_recorded_anew() -> None:
+    def process(words):
+        kept = [word for word in words if word]
+        return torch.ones(2) if len(kept) > 1 else torch.zeros(1)
+
+    mod = loaded(process, ["1", "2"])
+    for words in ([], ["", "4"], ["1", "", "9"]):
+        assert torch.equal(mod(words), process(words))
+
+
 SHORT_TABLE = {"a": "x", "b": "y"}
 
 

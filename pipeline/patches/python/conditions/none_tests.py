@@ -9,6 +9,7 @@ from typing import Any
 
 from ....proxies.make import TracedOptional
 from ....proxies.scalars import TracedBool
+from ....proxies.values.maybe import MaybeThing
 from ..assembly import assembler, constant, rewritten
 from ..operations import HandedOver, active
 
@@ -16,6 +17,8 @@ from ..operations import HandedOver, active
 def _tested(wanted: bool) -> HandedOver:
     def test(thing: Any) -> Any:
         recorder = active()
+        if recorder is not None and type(thing) is MaybeThing:
+            return thing != None if wanted else thing.is_none()  # noqa: E711  # it is recorded
         if recorder is not None and type(thing) is TracedOptional:
             return recorder.scalar("ne" if wanted else "eq", thing, None)
         if recorder is None or type(thing) is not TracedBool or not thing.matched:

@@ -1,0 +1,330 @@
+"""How a loop lays out what its variables hold: the parts of tuples one by one, members of an Enum by what stands for
+them, and what is None at times as whether it is None, and what it is else.
+
+A round begins with the question whether it is None, and goes both ways: on one of them the code has None itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from ....ops.graph.types import SCALARS
+from ...proxies.base import is_traced
+from ...proxies.make import TracedOptional
+from ...proxies.trees import concrete, same_container
+from ...proxies.values.maybe import MaybeThing
+from ...proxies.values.members import MemberForm, member_kind
+from ...recording.recorder import Recorder
+from ..carried import Carried
+
+Choose = Callable[[Any, Any], Any]
+"""What gives None or a thing, by whether it is None."""
+OF_TUPLE = "Carry its parts, or start with a list, [], and add to it: items += [item]."
+"""What to write for a tuple that a loop makes longer, or another one of."""
+
+
+class Form:
+    """How a thing is laid out: as it is.
+
+    Args:
+        start: what the variable begins with.
+        sample: what it is on the example later on, where it begins with None.
+    """
+
+    def __init__(self, start: Any, sample: Any = ...) -> None:
+        self.start, self.sample = start, sample
+
+    def fits(self, thing: Any) -> bool:
+        """Whether a thing can be laid out so."""
+        return True
+
+    def grown(self, recorder: Recorder, thing: Any, branches: bool) -> Form:
+        """The form that also takes a thing that a round made; this one where that does, or where none does.
+
+        Args:
+            recorder: of the recording.
+            thing: what it made.
+            branches: whether there are other rounds, which may make another thing.
+        """
+        sample = concrete(self.start) if self.sample is ... else self.sample
+        if type(thing) is TracedOptional and (sample is None or type(sample) is type(thing.sample)):
+            return MaybeParts(Form(None, thing.sample))
+        if thing is None and type(sample) in SCALARS:
+            return MaybeParts(Form(None, sample))
+        if sample is None and thing is not None and branches and (found := _later(recorder, thing)) is not None:
+            return MaybeParts(found)
+        return self
+
+    def flat(self, thing: Any) -> Iterator[Any]:
+        """The parts of a thing."""
+        yield thing
+
+    def packed(self, parts: Iterator[Any], choose: Choose) -> Any:
+        """The thing of some parts."""
+        return next(parts)
+
+    def samples(self) -> Iterator[Any]:
+        """What each part is on the example later on; an ellipsis where it begins as that."""
+        yield self.sample
+
+    def empty(self) -> Iterator[Any]:
+        """What each part may be where the thing is None."""
+        yield type(self.sample)()
+
+
+class MemberParts(Form):
+    """A member of an Enum.
+
+    Args:
+        form: how it stands in a list.
+    """
+
+    def __init__(self, form: MemberForm) -> None:
+        super().__init__(None)
+        self.form = form
+
+    def fits(self, thing: Any) -> bool:
+        """Whether it is a member of that Enum."""
+        return member_kind(thing) is self.form.kind
+
+    def grown(self, recorder: Recorder, thing: Any, branches: bool) -> Form:
+        """With None, where it is None."""
+        return MaybeParts(self) if thing is None else self
+
+    def flat(self, thing: Any) -> Iterator[Any]:
+        """Its name or its value."""
+        yield self.form.plain(thing)
+
+    def packed(self, parts: Iterator[Any], choose: Choose) -> Any:
+        """The member of a name or a value."""
+        key = next(parts)
+        members = [] if is_traced(key) else [each for each in self.form.kind if self.form.plain(each) == key]
+        return members[0] if members else self.form(key)
+
+    def empty(self) -> Iterator[Any]:
+        """As the first member."""
+        yield self.form.plain(next(iter(self.form.kind)))
+
+    def samples(self) -> Iterator[Any]:
+        """As it begins."""
+        yield ...
+
+
+class TupleParts(Form):
+    """A tuple, or a namedtuple.
+
+    Args:
+        like: one.
+        parts: the forms of its parts.
+    """
+
+    def __init__(self, like: tuple[Any, ...], parts: Sequence[Form]) -> None:
+        super().__init__(like)
+        self.parts = parts
+
+    def fits(self, thing: Any) -> bool:
+        """Whether it is such a tuple, of as many parts."""
+        alike = type(thing) is type(self.start) and len(thing) == len(self.parts)
+        return alike and all(part.fits(item) for part, item in zip(self.parts, thing, strict=True))
+
+    def grown(self, recorder: Recorder, thing: Any, branches: bool) -> Form:
+        """With None, or with other parts."""
+        if thing is None:
+            return MaybeParts(self)
+        if type(thing) is MaybeThing:
+            return MaybeParts(self.grown(recorder, thing.thing, branches))
+        if type(thing) is not type(self.start) or len(thing) != len(self.parts):
+            return self
+        parts = [part.grown(recorder, item, branches) for part, item in zip(self.parts, thing, strict=True)]
+        same = all(a is b for a, b in zip(parts, self.parts, strict=True))
+        return self if same else TupleParts(self.start, parts)
+
+    def flat(self, thing: Any) -> Iterator[Any]:
+        """Its parts, and those of its parts."""
+        for part, item in zip(self.parts, thing, strict=True):
+            yield from part.flat(item)
+
+    def packed(self, parts: Iterator[Any], choose: Choose) -> Any:
+        """A tuple of the same class."""
+        return same_container(self.start, [part.packed(parts, choose) for part in self.parts])
+
+    def samples(self) -> Iterator[Any]:
+        """Those of its parts."""
+        for part in self.parts:
+            yield from part.samples()
+
+    def empty(self) -> Iterator[Any]:
+        """Those of its parts."""
+        for part in self.parts:
+            yield from part.empty()
+
+
+class MaybeParts(Form):
+    """What is None at times: whether it is, and its parts.
+
+    Args:
+        inner: the form of it where it is not None.
+    """
+
+    def __init__(self, inner: Form) -> None:
+        super().__init__(None)
+        self.inner = inner
+
+    def fits(self, thing: Any) -> bool:
+        """Whether it is None, or laid out so."""
+        inner = thing.thing if type(thing) is MaybeThing else thing
+        return thing is None or type(thing) is TracedOptional or self.inner.fits(inner)
+
+    def grown(self, recorder: Recorder, thing: Any, branches: bool) -> Form:
+        """With another form of what it is else."""
+        if thing is None or type(thing) is TracedOptional:
+            return self
+        thing = thing.thing if type(thing) is MaybeThing else thing
+        found = self.inner.grown(recorder, thing, branches)
+        return self if found is self.inner else MaybeParts(found)
+
+    def flat(self, thing: Any) -> Iterator[Any]:
+        """Whether it is None, and the parts."""
+        if type(thing) is TracedOptional:
+            yield thing == None  # noqa: E711  # it is recorded
+            yield from self.inner.flat(thing.known())
+            return
+        if type(thing) is MaybeThing:
+            yield thing.missing
+            yield from self.inner.flat(thing.thing)
+            return
+        yield thing is None
+        yield from self.empty_parts() if thing is None else self.inner.flat(thing)
+
+    def empty_parts(self) -> Iterator[Any]:
+        """The parts that stand beside None."""
+        return self.inner.empty()
+
+    def packed(self, parts: Iterator[Any], choose: Choose) -> Any:
+        """None, or the thing."""
+        missing = next(parts)
+        return choose(missing, self.inner.packed(parts, choose))
+
+    def samples(self) -> Iterator[Any]:
+        """As it begins, and those of the parts."""
+        yield ...
+        yield from self.inner.samples()
+
+    def empty(self) -> Iterator[Any]:
+        """As None."""
+        yield True
+        yield from self.inner.empty()
+
+
+def form_of(recorder: Recorder, thing: Any, later: bool = False) -> Form:
+    """The form of what a variable begins with.
+
+    Args:
+        recorder: of the recording.
+        thing: what it is.
+        later: whether a round made it, where the variable begins with None.
+    """
+    if (kind := member_kind(thing)) is not None:
+        return MemberParts(MemberForm(recorder, kind))
+    if type(thing) is tuple or (isinstance(thing, tuple) and hasattr(type(thing), "_make")):
+        return TupleParts(thing, [form_of(recorder, item, later) for item in thing])
+    if type(thing) is TracedOptional:
+        return MaybeParts(Form(None, thing.sample))
+    if type(thing) is MaybeThing:
+        return MaybeParts(form_of(recorder, thing.thing, later=True))
+    return Form(None, concrete(thing)) if later else Form(thing)
+
+
+def _later(recorder: Recorder, thing: Any) -> Form | None:
+    """The form of what a round makes of a variable that begins with None; None where it cannot be None at times."""
+    found = form_of(recorder, thing, later=True)
+    return found if all(each is ... or type(each) in SCALARS for each in found.samples()) else None
+
+
+class Packing:
+    """How the variables of one loop are laid out.
+
+    Args:
+        recorder: of the recording.
+        values: the variables before the loop.
+        names: what is known of them.
+    """
+
+    def __init__(self, recorder: Recorder, values: Sequence[Any], names: Carried) -> None:
+        self.recorder, self.given, self.names = recorder, tuple(values), names
+        self.forms = [form_of(recorder, value) for value in values]
+        self.samples: list[Any] = [sample for form in self.forms for sample in form.samples()]
+
+    def flat_names(self) -> Carried:
+        """What is known of the parts."""
+        known, at = self.names, 0
+        places = list[range]()
+        for form in self.forms:
+            count = len(list(form.samples()))
+            places.append(range(at, at := at + count))
+
+        def of_parts(some: frozenset[int], whole: bool = True) -> frozenset[int]:
+            return frozenset(
+                part for place in some if not whole or type(self.forms[place]) is Form for part in places[place]
+            )
+
+        names = tuple(name for name, parts in zip(known.names, places, strict=False) for _ in parts)
+        growing, read, later = map(of_parts, (known.growing, known.read, known.later))
+        return Carried(names, growing, read, later, of_parts(known.unread, whole=False), known.left)
+
+    def holds_whole(self, part: int) -> bool:
+        """Whether a part is all that a variable holds, so that its code may change a container in place."""
+        counts = [len(list(form.samples())) for form in self.forms]
+        return any(sum(counts[:at]) == part and type(form) is Form for at, form in enumerate(self.forms))
+
+    def grows(self, values: Sequence[Any], branches: bool) -> bool:
+        """Whether the variables after a round need other forms, of which it takes note."""
+        pairs = zip(self.forms, values, strict=True)
+        forms = [form.grown(self.recorder, value, branches) for form, value in pairs]
+        if all(a is b for a, b in zip(forms, self.forms, strict=True)):
+            return False
+        self.forms = forms
+        self.samples = [sample for form in forms for sample in form.samples()]
+        return True
+
+    def unlike(self, values: Sequence[Any]) -> tuple[Any, Any] | None:
+        """A variable before the loop and after a round, which is laid out otherwise then."""
+        triples = zip(self.given, self.forms, values, strict=True)
+        return next(((start, value) for start, form, value in triples if not form.fits(value)), None)
+
+    def flat(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        """The parts of the variables."""
+        return tuple(part for form, value in zip(self.forms, values, strict=True) for part in form.flat(value))
+
+    def loosely(self, values: Sequence[Any]) -> list[Any]:
+        """The parts of variables, some of which are laid out otherwise: ellipses stand for their parts."""
+        found = list[Any]()
+        for form, value in zip(self.forms, values, strict=True):
+            found += form.flat(value) if form.fits(value) else [...] * len(list(form.samples()))
+        return found
+
+    def packed(self, parts: Sequence[Any], decide: Callable[[Any], bool] | None) -> tuple[Any, ...]:
+        """The variables of some parts.
+
+        Args:
+            parts: the parts.
+            decide: goes both ways in a round; None after the loop.
+        """
+        rest = iter(parts)
+
+        def in_round(missing: Any, thing: Any) -> Any:
+            return None if (missing if type(missing) is bool else decide(missing)) else thing  # type: ignore[misc]
+
+        def afterwards(missing: Any, thing: Any) -> Any:
+            if type(missing) is bool:
+                return None if missing else thing
+            if type(concrete(thing)) not in SCALARS:
+                return MaybeThing(self.recorder, missing, thing)
+            return self.recorder.scalar("getitem", [thing, None], missing)
+
+        found = list[Any]()
+        for place, form in enumerate(self.forms):
+            after = (lambda missing, thing: None) if place in self.names.unread else afterwards
+            found.append(form.packed(rest, in_round if decide is not None else after))
+        return tuple(found)
