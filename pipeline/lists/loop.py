@@ -22,15 +22,12 @@ from ...ops.graph.types import ANY, STRINGS, ListType
 from ...ops.runtime.placement import home_of
 from ...ops.runtime.plan import Plan
 from ...ops.runtime.user_code import user_line
-from ..proxies.base import is_traced
-from ..proxies.byte_strings import TracedBytes
 from ..proxies.lists import NESTED, WITH_NONE, TracedList
 from ..proxies.make import TracedOptional, traced
 from ..proxies.trees import same_container, value_type
 from ..proxies.values.made_objects import form_of_results
 from ..recording.recorder import Recorder
 from ..rules.gradients import end_grad_mode, follow_grad_mode
-from .walking.iterators import ListIterator
 from .ways import EMPTY, MOST_WAYS, Fork, Tree, Way, closed_graph, from_outside, list_of_results, samples_of
 
 
@@ -336,19 +333,3 @@ class Loop:
 
     def _refuse(self, what: str, fix: str) -> None:
         self.recorder.refuse(f"a loop over a list of any length {what}", fix)
-
-
-def collected(recorder: Recorder, items: Any) -> Any:
-    """A list of what an iterable gives: of any length where it goes through a list of any length."""
-    if is_traced(items):
-        return items
-    if type(items) is TracedBytes:
-        return items.tensor.tolist()
-    if type(items) is ListIterator:
-        return items.taken()
-    recorder.rounds.closing = None
-    found = list(items)
-    loop = recorder.rounds.closing
-    if loop is None:
-        return found
-    return loop.gathered(found)

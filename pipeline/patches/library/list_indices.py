@@ -12,17 +12,17 @@ from ...proxies.lists import TracedList
 from ...recording.recorder import Recorder
 
 
-def plain_index(recorder: Recorder, container: Any, key: Any) -> Any:
+def plain_index(recorder: Recorder | None, container: Any, key: Any) -> Any:
     """An index with an array, or a tensor, for each list of any length in it.
 
     It is one of whole numbers, or of truths, also where the list is empty, as numpy and torch take it.
 
     Args:
-        recorder: of the running function.
+        recorder: of the running function; None outside of a recording.
         container: what is asked.
         key: the index.
     """
-    if not isinstance(container, np.ndarray | torch.Tensor) and type(container) is not TracedArray:
+    if recorder is None or not (isinstance(container, np.ndarray | torch.Tensor) or type(container) is TracedArray):
         return key
     if type(key) is tuple and any(type(part) is TracedList for part in key):
         return tuple(_places(recorder, container, part) for part in key)
@@ -30,7 +30,7 @@ def plain_index(recorder: Recorder, container: Any, key: Any) -> Any:
 
 
 def _places(recorder: Recorder, container: Any, part: Any) -> Any:
-    kinds = set(map(type, part.concrete)) if type(part) is TracedList else set()
+    kinds = set(map(type, part.concrete or part.samples)) if type(part) is TracedList else set()
     if len(kinds) != 1 or not kinds <= {int, bool}:
         return part
     if isinstance(container, torch.Tensor):

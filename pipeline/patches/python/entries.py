@@ -112,7 +112,7 @@ def with_own_entry(recorder: Recorder | None, container: Any, key: Any, entry: A
         container.grow()
     plain = recorder is not None and type(container) in (list, dict, defaultdict, Counter) and is_traced(key)
     if recorder is None or not plain:
-        container[key if recorder is None else plain_index(recorder, container, key)] = entry
+        container[plain_index(recorder, container, key)] = entry
         return container
     if isinstance(container, list):
         return recorder.scalar("with_entry", container, key, entry)

@@ -96,8 +96,7 @@ def _subscript(operands: Any) -> Any:
     recorder = active()
     if type(key) is TracedMember and type(container) is dict:
         container, key = key.table(container), key.key
-    if recorder is not None:
-        key = plain_index(recorder, container, key)
+    key = plain_index(recorder, container, key)
     if recorder is None or type(container) not in _TABLES:
         return key, container
     if type(container) is dict:
@@ -284,13 +283,7 @@ IS, IS_NOT = HandedOver(_identical), HandedOver(lambda operands: negated(_identi
 IS.of_identity = IS_NOT.of_identity = True
 
 
-def _indexed(operands: Any) -> Any:
-    container, key = operands
-    recorder = active()
-    return key if recorder is None else plain_index(recorder, container, key), container
-
-
-INDEXED = HandedOver(_indexed)
+INDEXED = HandedOver(lambda pair: (plain_index(active(), *pair), pair[0]))
 SUBSCRIPT, JOINED, CONTAINS, MISSES = map(HandedOver, (_subscript, _joined, _contains, _misses))
 ADDED = {
     "LIST_EXTEND": HandedOver(lambda pair: extended(active(), *pair)),

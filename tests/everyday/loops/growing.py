@@ -100,9 +100,39 @@ def counted(words):
     return out
 
 
+def far_apart(xs):
+    kept = []
+    for place in range(len(xs)):
+        if all(abs(xs[place] - xs[other]) > 1 for other in kept):
+            kept.append(place)
+    return kept
+
+
+def far_by_value(xs):
+    kept = []
+    for place, value in enumerate(xs):
+        if not kept or min(abs(value - xs[other]) for other in kept) > 1:
+            kept.append(place)
+    return kept
+
+
+def unlike(x):
+    likeness, kept = (x @ x.T).tolist(), []
+    for place in range(len(likeness)):
+        if not any(likeness[place][other] > 0.9 for other in kept):
+            kept.append(place)
+    return kept, x[kept]
+
+
+_NUMBERS = ([[3.0, 1.0, 5.0, 1.2]], [[[1.0]], [[2.0, 2.1, 9.0, 9.5, 4.0]]])
 _ROWS = ([torch.rand(3, 2)], [[torch.rand(5, 2)], [torch.rand(1, 2)], [torch.rand(2, 2)]])
 _WORDS = ([["a", "b", "ab"]], [[["c"]], [["q", "b", "q", "abba", "b"]], [[]]])
 CASES = {
+    "places that are far apart": Case(far_apart, *_NUMBERS),
+    "values that are far apart": Case(far_by_value, *_NUMBERS),
+    "rows that are unlike": Case(
+        unlike, [torch.eye(3)[[0, 1, 0]]], [[torch.rand(5, 3)], [torch.eye(2)], [torch.rand(1, 4)]]
+    ),
     "the ends and the length": Case(ends, *_ROWS),
     "the item before, in the list": Case(smoothed, [torch.rand(4, 2)], _ROWS[1][:1]),
     "whether there is one before": Case(summed, *_ROWS),

@@ -58,6 +58,16 @@ def fills_cell(instructions: Sequence[Any], index: int) -> bool:
     return bool(index and each.opname == "STORE_DEREF" and instructions[index - 1].argval == own(each.argval))
 
 
+def before_cells(instructions: Sequence[Any], index: int) -> int:
+    """Where the loads of the cells of a function begin, before the instruction that loads its code."""
+    if not index or instructions[index - 1].opname != "BUILD_TUPLE":
+        return index
+    index -= 1
+    for _ in range(instructions[index].arg):
+        index -= 3 if fills_cell(instructions, index - 2) else 1
+    return index
+
+
 def uncaptured(
     instructions: Sequence[Any], names: Sequence[str], code: CodeType, make: Callable[..., Any]
 ) -> list[list[Any]]:

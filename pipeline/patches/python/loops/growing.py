@@ -12,6 +12,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from ...redirect import name_of
+from .captured import before_cells
 from .flow import LocalFlow
 from .outlined import SKIPPED
 
@@ -148,9 +149,7 @@ class Uses:
         if name != "<genexpr>":
             self.known &= name in _AT_ONCE
             return
-        while code[made - 1].opname in ("LOAD_CLOSURE", "BUILD_TUPLE"):
-            made -= 1
-        self.known &= asked(code, made) in _ASKING
+        self.known &= asked(code, before_cells(code, made)) in _ASKING
 
     def _meet_entry(self, code: Sequence[Any], at: int, given: Any) -> None:
         """Takes note of an entry that an instruction gives, and that a method or a store changes, or an entry of it."""
