@@ -136,9 +136,9 @@ def test_members_beside_texts_that_rounds_append_are_refused_with_a_form() -> No
         for word in words:
             if word == "a":
                 side = Side.RIGHT
-                found.append(side)
-            else:
                 found.append("RIGHT")
+            else:
+                found.append(side)
         return [each is Side.RIGHT for each in found]
 
     with pytest.warns(
