@@ -31,7 +31,7 @@ from .proxies.branches import LIBRARY_BRANCH, RAISING_BRANCH
 from .recheck.mismatch import NO_INPUT, OF_MOMENT
 from .recheck.reach.objects import Objects
 from .rules.advice.before_calls import drawn_before
-from .rules.advice.refused_choices import NOT_FOLLOWED, cause_of
+from .rules.advice.refused_choices import cause_of, unfollowed
 
 MOST_REWRITTEN = 10
 """Recordings of functions that are written anew."""
@@ -177,6 +177,9 @@ class _Search:
             self.taken, self.further = lines, further
             return None
         self._explain(more, problem or found)
+        refused = problem or (found.earlier.refused if found is not None else None)
+        if inner := self._lines(_of_branch(refused)) - lines - self.failed:
+            return self._together(more | inner)  # the sides branch, too
         self.failed |= {
             line for line in more if len(more) == 1 or (PurePath(line[0]).name, line[1]) in _places(problem)
         }
@@ -187,14 +190,16 @@ class _Search:
         recorded = refused if isinstance(refused, Attempted) else None
         given_up = (refused,) if recorded is None else (recorded.earlier.refused, recorded.earlier.of_lists)
         errors = [each for each in given_up if isinstance(each, RecordError)]
-        guarded = set() if errors or recorded is None else {*_guarded(recorded.found.graph)}
         for path, number in lines:
             line = SourceLine(PurePath(path).name, number, "", linecache.getline(path, number).strip())
             for error in errors:
-                if (line.file, number) in _places(error) and error.what.startswith(_OF_CONTROL):
+                own = (line.file, number) in _places(error)
+                if own or (error.what.startswith(_OF_CONTROL) and len(lines) == 1):
                     self.causes.setdefault(f"{line.file}:{number}", cause_of(error, line))
-            if (line.file, number) in guarded:
-                self.causes.setdefault(f"{line.file}:{number}", NOT_FOLLOWED)
+            if recorded is not None and not errors:
+                reasons = _reasons(recorded.found.graph, (line.file, number))
+                if cause := next((text for why, text in unfollowed(line) if reasons & {why}), ""):
+                    self.causes.setdefault(f"{line.file}:{number}", cause)
 
     def _lines(self, asked: set[tuple[str, int]]) -> set[Line]:
         found = set[Line]()
@@ -239,6 +244,13 @@ def _guarded(graph: Graph) -> Iterator[tuple[str, int]]:
     for node in walk(graph):
         if isinstance(node.target, Guard) and node.line is not None and not node.target.reason.endswith(_OTHERWISE):
             yield node.line.file, node.line.line
+
+
+def _reasons(graph: Graph, place: tuple[str, int]) -> set[str]:
+    """Why a graph fixes something on a line."""
+    nodes = [node for node in walk(graph) if isinstance(node.target, Guard) and node.line is not None]
+    found = [node for node in nodes if node.line is not None and (node.line.file, node.line.line) == place]
+    return {node.target.reason.rpartition("because ")[2] for node in found if isinstance(node.target, Guard)}
 
 
 def _places(problem: Exception | None) -> set[tuple[str, int]]:

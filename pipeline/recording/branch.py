@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from ...ops.graph.errors import RecordError
+from ...ops.graph.errors import RecordError, TracepackError
 from ...ops.graph.graph import Graph, Node, Value
 from ...ops.graph.types import ANY, SCALARS, STRINGS, Type
 from ...ops.graph.verify import verify
@@ -257,7 +257,7 @@ class BranchRecording:
         """What its graph gives on the example: inside of a branch that the example does not take it may fail."""
         try:
             return Plan(graph, home=home_of(operands)).run(operands)
-        except FAILURES:
+        except (*FAILURES, TracepackError):
             if not inside:
                 raise
             return concrete(tuple(self.results))

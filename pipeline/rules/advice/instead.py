@@ -7,7 +7,7 @@ import re
 from ....ops.graph.graph import SourceLine
 from .before_calls import before_call
 from .branch_forms import written_with_cond
-from .loop_forms import loop_form
+from .loop_forms import loop_form, of_return
 from .match_forms import written_with_finditer
 
 _INSTEAD = {
@@ -130,6 +130,8 @@ def for_branch(line: SourceLine | None, about_text: bool) -> str:
     """
     if line is not None and line.code.lstrip().startswith("while "):
         return _ROUNDS
+    if form := of_return(line):
+        return form
     if form := written_with_cond(line):
         return f"Write {form}: it keeps both ways."
     return _TEXTS if about_text else ""

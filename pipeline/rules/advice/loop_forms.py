@@ -45,6 +45,28 @@ def _of_while(tree: ast.AST, line: SourceLine) -> str:
     return ""
 
 
+def of_return(line: SourceLine | None) -> str:
+    """What keeps both ways of a branch that returns from a loop over constants, which have a name."""
+    return form_of(line, _of_return)
+
+
+def _of_return(tree: ast.AST, line: SourceLine) -> str:
+    for node in ast.walk(tree):
+        match node:
+            case ast.For(target, ast.Name(name), body) if any(_returns_on(each, line) for each in _statements(body)):
+                loop = f"for {ast.unparse(target)} in (…):"
+                kept = "set a variable once, `if … and not found:`, and return it after the loop"
+                return f"Write the constants of {name} in the loop itself, {loop} goes both ways; or {kept}."
+    return ""
+
+
+def _returns_on(statement: ast.stmt, line: SourceLine) -> bool:
+    """Whether a statement is the branch of a line, and returns."""
+    if not isinstance(statement, ast.If) or statement.test.lineno != line.line:
+        return False
+    return any(isinstance(each, ast.Return) for each in _statements(statement.body))
+
+
 def of_set(line: SourceLine | None) -> str:
     """The set that a line goes through, in an order that does not differ from run to run; empty where there is none."""
     return form_of(line, _of_set)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 
@@ -14,10 +15,7 @@ _UNLIKE = "the branches return different structures or dtypes"
 _FAILS = "a branch fails on the example"
 _PLAIN = " in a plain value"
 _OF_ONE = " of rank 0"
-NOT_FOLLOWED = (
-    "It cannot go both ways, since its condition is no number or text of the recording. Compare numbers or texts, as "
-    "x.shape[0] == y.shape[0] for x.shape == y.shape"
-)
+_OF_SHAPES = re.compile(r"\.(shape|size\(\)) [!=]= ")
 _NUMBERS = frozenset(("float", "int"))
 _OF_NUMPY = frozenset("float16 float32 float64 int8 int16 int32 int64 uint8".split())
 
@@ -39,6 +37,20 @@ def cause_of(error: RecordError, line: SourceLine) -> str:
         side = what.removeprefix(_FAILS)
         return f"It cannot go both ways, since a side fails on the example{side}. Trace with one on which both run"
     return f"It cannot go both ways: {what}. {error.fix}".rstrip(". ")
+
+
+def unfollowed(line: SourceLine) -> Iterator[tuple[str, str]]:
+    """Why both ways of a line were recorded, and something is fixed all the same: by the reason of what fixes it.
+
+    Args:
+        line: of the choice.
+    """
+    if "[" in line.code:
+        entries = "the entries of the table are of several types, or None among numbers. Give all one type"
+        yield "it was used as a key", f"It cannot go both ways, since {entries}"
+    if _OF_SHAPES.search(line.code):
+        whole = "shapes are compared as a whole. Compare sizes: x.shape[0] == y.shape[0] for x.shape == y.shape"
+        yield "a branch was taken on it", f"It cannot go both ways, since {whole}"
 
 
 def _of_one_kind(one: str, other: str, tree: ast.AST, line: SourceLine) -> str:

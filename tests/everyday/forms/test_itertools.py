@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import bisect
 import itertools
+import math
 import warnings
 from collections import deque
 from pathlib import Path
@@ -33,8 +35,20 @@ FORMS = {
         ),
     ),
     "deque": (
-        lambda xs, ys: list(deque(xs, maxlen=3)),
+        lambda xs, ys: [*deque(xs, maxlen=3)],
         lambda xs, ys: [xs[max(0, i - 2) : i + 1] for i in range(len(xs))][-1],
+    ),
+    "bisect": (
+        lambda xs, ys: bisect.bisect(sorted(xs), 3),
+        lambda xs, ys, value=3: sum([x <= value for x in xs]),
+    ),
+    "bisect_right": (
+        lambda xs, ys: bisect.bisect_right(sorted(xs), 3),
+        lambda xs, ys, value=3: sum([x <= value for x in xs]),
+    ),
+    "bisect_left": (
+        lambda xs, ys: bisect.bisect_left(sorted(xs), 3),
+        lambda xs, ys, value=3: sum([x < value for x in xs]),
     ),
     "takewhile": (
         lambda xs, ys: list(itertools.takewhile(lambda x: x > 1, xs)),
@@ -86,3 +100,27 @@ def test_the_forms_that_are_shown_are_those_that_are_tried() -> None:
     for form in (each.partition(", the last")[0] for each in _ITERATING.values()):
         lines = ast.unparse(ast.parse(form)).splitlines()
         assert all(line.strip() in tried for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("plain", "words", "form"),
+    [
+        (
+            lambda xs: list(deque(xs, maxlen=2)),
+            r"Instead of list\(deque\(xs, maxlen=2\)\) xs\[-2:\]",
+            lambda xs: xs[-2:],
+        ),
+        (
+            lambda xs: math.hypot(*xs),
+            r"Instead of hypot\(\*…\) math\.sqrt\(sum\(\[x \* x for x in xs\]\)\)",
+            lambda xs: math.sqrt(sum([x * x for x in xs])),
+        ),
+    ],
+    ids=["deque", "hypot"],
+)
+def test_a_form_for_a_line_as_a_whole(plain, words, form) -> None:
+    with pytest.warns(UserWarning, match=f"the length is fixed to 3. {words} keeps it free"):
+        tracepack.trace(plain, XS)
+    mod = tracepack.trace(form, XS)
+    for xs in (XS, [4], [2, 2, 7, 1, 0]):
+        assert mod(xs) == pytest.approx(plain(xs))

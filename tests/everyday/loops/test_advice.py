@@ -224,3 +224,34 @@ def test_an_f_string_in_a_branch_of_cond_keeps_its_numbers_free() -> None:
         warnings.simplefilter("error")
         mod = tracepack.trace(lambda x: tracepack.cond(x.sum() > 0, lambda: f"{len(x)}", lambda: "-"), torch.ones(3))
     assert (mod(torch.ones(7)), mod(-torch.ones(7))) == ("7", "-")
+
+
+LEVELS = (0.9, 0.5)
+
+
+def named_levels(x):
+    for least in LEVELS:
+        found = [i for i, share in enumerate(x.tolist()) if share > least]
+        if len(found) >= 2:
+            return found
+    return []
+
+
+def set_once(x):
+    kept = []
+    for least in LEVELS:
+        found = [i for i, share in enumerate(x.tolist()) if share > least]
+        if len(found) >= 2 and not kept:
+            kept = found
+    return kept
+
+
+def test_a_list_that_a_loop_over_named_constants_returns_has_forms_that_work() -> None:
+    """The other form, the constants in the loop itself, is a case of its own: `left_loops`."""
+    words = (
+        r"Write the constants of LEVELS in the loop itself, for least in \(…\): goes both ways; or set a variable once"
+    )
+    with pytest.raises(tracepack.RecordError, match=words):
+        tracepack.trace(named_levels, SCORES)
+    others = [[torch.tensor([0.95, 0.96, 0.7])], [torch.tensor([0.1, 0.2])], [torch.tensor([0.6, 0.2, 0.8])]]
+    check(Case(set_once, [torch.tensor([0.95, 0.6, 0.7])], others))

@@ -248,3 +248,30 @@ def test_a_key_that_the_table_may_lack_goes_both_ways(example) -> None:
 
     for mod in (tracepack.trace(lambda key: SHORT_TABLE.get(key, ""), example), tracepack.trace(asked, example)):
         assert [mod(key) for key in ("a", "b", "c")] == ["x", "y", ""]
+
+
+ITEMS = [{"a": 1.0, "name": "x"}, {"a": 2.0, "name": "y"}, {"a": 3.0, "name": "z"}]
+
+
+def copied(i, score):
+    found = ITEMS[i].copy()
+    found.update(score=score)
+    found["name"] += "!"
+    return found
+
+
+@pytest.mark.parametrize(
+    "process",
+    [
+        lambda i, score: dict(ITEMS[i], score=score),
+        lambda i, score: {**ITEMS[i], "score": score},
+        lambda i, score: ITEMS[i] | {"score": score},
+        copied,
+    ],
+    ids=["dict", "a display", "or", "copy"],
+)
+def test_a_record_of_a_table_with_one_more_field(process) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check(Case(process, [0, 1.0], [[2, 5.0], [1, 0.5]]))
+    assert ITEMS[0] == {"a": 1.0, "name": "x"}

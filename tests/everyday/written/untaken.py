@@ -108,6 +108,24 @@ def day(text):
     return datetime.strptime(text, "%Y-%m-%d").year if re.fullmatch(r"\d{4}-\d\d-\d\d", text) else 0
 
 
+def sides_in_turn(text):
+    if text.isdigit():
+        if int(text) > 5:
+            return "big"
+        if int(text) > 2:
+            return "middle"
+    return "none"
+
+
+def larger(text):
+    if ":" in text:
+        a, b = text.split(":")
+        if a == b:
+            return "same"
+        return a if a > b else b
+    return text
+
+
 KEYS = ["m"], [["k"], ["l"]]
 NUMBERS = ["ab"], [["12"], ["0"], ["x"]]
 LISTS = [[1.0, 2.0]], [[[1.0, 20.0, 30.0]], [[40.0]], [[5.0]]]
@@ -146,6 +164,8 @@ CASES = {
     "a match with names": Case(named, ["ab"], [["a=12"]]),
     "a while loop": Case(digits, ["ab"], [["521"], ["0"]]),
     "a range": Case(squares, ["ab"], [["5"], ["0"]]),
+    "branches in a side": Case(sides_in_turn, ["ab"], [["7"], ["3"], ["0"]]),
+    "branches by parts": Case(larger, ["ab"], [["a:b"], ["c:c"], ["d:a"]]),
     "a side in a side": Case(nested, ["ab"], [["5"], ["500"]]),
     "an item of an empty list": Case(first_found, [["a", "b"]], [[["xa", "b", "xc"]], [["q"]]]),
     "the largest of an empty list": Case(largest, *LISTS),
