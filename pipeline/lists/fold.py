@@ -53,7 +53,6 @@ class Fold(Loop):
     def __init__(self, recorder: Recorder, source: TracedList) -> None:
         super().__init__(recorder, source)
         self.names, self.sets = Carried(), set[int]()
-        self.given: tuple[Any, ...] = ()
         self.start: tuple[Any, ...] = ()
         self.carried: list[Value | None] = []
         self.handed: list[Any] = []

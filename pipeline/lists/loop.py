@@ -22,15 +22,13 @@ from ...ops.graph.types import ANY, STRINGS, ListType
 from ...ops.runtime.placement import home_of
 from ...ops.runtime.plan import Plan
 from ...ops.runtime.user_code import user_line
-from ..proxies.base import is_traced
-from ..proxies.byte_strings import TracedBytes
 from ..proxies.lists import NESTED, WITH_NONE, TracedList
 from ..proxies.make import TracedOptional, traced
 from ..proxies.trees import same_container, value_type
 from ..proxies.values.members import MemberForm, members_of
 from ..recording.recorder import Recorder
 from ..rules.gradients import end_grad_mode, follow_grad_mode
-from .walking.iterators import ListIterator
+from .walking.reached import Reached
 from .ways import EMPTY, MOST_WAYS, Fork, Tree, Way, closed_graph, from_outside, list_of_results
 
 
@@ -45,6 +43,7 @@ class Loop:
 
     Attributes:
         frame: the frame that asked for the item, that of the comprehension.
+        given: what it carries, as it is before the loop; reached: what its rounds must not change.
         ways: the ways through the body, one for each round that is over.
     """
 
@@ -52,6 +51,8 @@ class Loop:
         self.place: Any = place
         self.into: list[Any] | None = into
         self.frame: FrameType | None = None
+        self.given: tuple[Any, ...] = ()
+        self.reached: Reached | None = None
         self.recorder, self.source, self.line = recorder, source.within(recorder), user_line()
         self.value: Value | None = None
         self.ways: list[Way] = []
@@ -103,6 +104,7 @@ class Loop:
             self.recorder.refuse(WITH_NONE, "Choose what stands for None before: {'label': label or 'none'}.")
         self.grad_mode = follow_grad_mode(self.recorder)
         self.recorder.rounds.open.append(self)
+        self.reached = Reached(part for loop in self.recorder.rounds.open for part in (loop.into, *loop.given))
         self.value = Value(value_type(self._shown()[0]) if self.source.with_none is None else ANY)
 
     def _shown(self) -> list[Any]:
@@ -196,6 +198,9 @@ class Loop:
         way.filled = 0 if self.into is None else len(self.into)
         del nodes[self.mark :]
         self.ways.append(way)
+        if changed := self.reached.changed() if self.reached is not None else "":
+            self._refuse(f"changes {changed}, which a later round may read", "Let a variable of the function hold it.")
+        self.reached = self.reached if self.waiting else None  # what it holds has fewer names then
         assert self.value is not None
         for value in [self.value, *way.values()]:
             self.recorder.rounds.left[id(value)] = value
@@ -328,19 +333,3 @@ class Loop:
 
     def _refuse(self, what: str, fix: str) -> None:
         self.recorder.refuse(f"a loop over a list of any length {what}", fix)
-
-
-def collected(recorder: Recorder, items: Any) -> Any:
-    """A list of what an iterable gives: of any length where it goes through a list of any length."""
-    if is_traced(items):
-        return items
-    if type(items) is TracedBytes:
-        return items.tensor.tolist()
-    if type(items) is ListIterator:
-        return items.taken()
-    recorder.rounds.closing = None
-    found = list(items)
-    loop = recorder.rounds.closing
-    if loop is None:
-        return found
-    return loop.gathered(found)

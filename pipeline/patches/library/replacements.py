@@ -24,9 +24,9 @@ import torch
 from ....ops.graph.graph import Operator
 from ....ops.graph.operators.names import STATISTICS
 from ...lists.iterating import chained, paired, sliced
-from ...lists.loop import collected
 from ...lists.mapping import as_rows, each
 from ...lists.reductions import accumulated, reduced
+from ...lists.walking.iterators import collected
 from ...proxies.base import is_traced
 from ...proxies.byte_strings import TracedBytes
 from ...proxies.lists import TracedList

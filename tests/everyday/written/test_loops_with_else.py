@@ -74,7 +74,9 @@ def left_otherwise(xs):
 
 
 @pytest.mark.parametrize(
-    "process", [last_of_carried, last_item, largest_divisor, counted_down, left_otherwise], ids=lambda each: each.__name__
+    "process",
+    [last_of_carried, last_item, largest_divisor, counted_down, left_otherwise],
+    ids=lambda each: each.__name__,
 )
 def test_an_else_of_a_loop_gives_what_the_loop_left_behind(process) -> None:
     with warnings.catch_warnings():
