@@ -13,7 +13,7 @@ from ..proxies.lists import TracedList
 from ..recording.recorder import Recorder
 from .loop import Loop
 from .reductions import with_default
-from .walking.collected import collected
+from .walking.iterators import collected
 
 MOST_BESIDE = 100_000
 """Items of an iterator beside a list of any length: one that has more counts as one without an end."""

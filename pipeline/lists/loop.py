@@ -28,6 +28,7 @@ from ..proxies.trees import same_container, value_type
 from ..proxies.values.made_objects import form_of_results
 from ..recording.recorder import Recorder
 from ..rules.gradients import end_grad_mode, follow_grad_mode
+from .walking.reached import Reached
 from .ways import EMPTY, MOST_WAYS, Fork, Tree, Way, closed_graph, from_outside, list_of_results, samples_of
 
 
@@ -42,6 +43,7 @@ class Loop:
 
     Attributes:
         frame: the frame that asked for the item, that of the comprehension.
+        given: what it carries, as it is before the loop; reached: what its rounds must not change.
         ways: the ways through the body, one for each round that is over.
     """
 
@@ -49,6 +51,8 @@ class Loop:
         self.place: Any = place
         self.into: list[Any] | None = into
         self.frame: FrameType | None = None
+        self.given: tuple[Any, ...] = ()
+        self.reached: Reached | None = None
         self.recorder, self.source, self.line = recorder, source.within(recorder), user_line()
         self.value: Value | None = None
         self.ways: list[Way] = []
@@ -104,6 +108,7 @@ class Loop:
             self.recorder.refuse(WITH_NONE, "Choose what stands for None before: {'label': label or 'none'}.")
         self.grad_mode = follow_grad_mode(self.recorder)
         self.recorder.rounds.open.append(self)
+        self.reached = Reached(part for loop in self.recorder.rounds.open for part in (loop.into, *loop.given))
         self.value = Value(value_type(self._shown()[0]) if self.source.with_none is None else ANY)
 
     def _shown(self) -> list[Any]:
@@ -201,6 +206,9 @@ class Loop:
         way.filled = 0 if self.into is None else len(self.into)
         del nodes[self.mark :]
         self.ways.append(way)
+        if changed := self.reached.changed() if self.reached is not None else "":
+            self._refuse(f"changes {changed}, which a later round may read", "Let a variable of the function hold it.")
+        self.reached = self.reached if self.waiting else None  # what it holds has fewer names then
         assert self.value is not None
         for value in [self.value, *way.values()]:
             self.recorder.rounds.left[id(value)] = value

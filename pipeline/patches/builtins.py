@@ -294,8 +294,8 @@ class LentCode(Change):
 
 @contextmanager
 def as_written() -> Iterator[None]:
-    """While it is entered, helpers of a recorded function that were written anew have the code of their source."""
-    changed = [loan for loan in [*_loans.values()] if loan.users and code_to_record(loan.plain) is not loan.plain]
+    """While it is entered, functions that are recorded have the code of their source: replays are held against that."""
+    changed = [loan for loan in [*_loans.values()] if loan.users]
     for loan in changed:
         loan.function.__code__ = loan.plain
     try:

@@ -10,6 +10,7 @@ import torch
 import tracepack
 from tests.everyday.case import loaded
 from tests.recording.cases import OTHER, TALL, X, right
+from tracepack.pipeline.patches.builtins import LentCode, as_written
 from tracepack.pipeline.patches.bytecode import called
 
 # an expression -> whether each `f` in it is called, from left to right
@@ -114,3 +115,31 @@ def test_a_choice_returns_a_constant_on_one_side() -> None:
 
     mod = loaded(process, [1, 2])
     assert [mod([]), mod([4])] == [0.0, 4.0]
+
+
+def named_as_a_text(x):
+    """Its last line is recorded anew; a text in between is that of the variable's name."""
+    x = x * 2
+    if x > 1000:
+        found = [x + each for each in (1, 2)]
+        return found[0]
+    labels = {}
+    labels["x"] = 1
+    return x + labels["x"] + len(f"{x % 7:03d}")
+
+
+def test_a_text_that_is_the_name_of_an_argument_leaves_the_variable_alone() -> None:
+    with LentCode([named_as_a_text], deeply=True):
+        assert named_as_a_text.__code__ is not _PLAIN
+        assert [named_as_a_text(x) for x in (3, 5, 900)] == [10, 14, 1801]
+
+
+_PLAIN = named_as_a_text.__code__
+
+
+def test_a_replay_is_held_against_the_code_as_it_was_written() -> None:
+    with LentCode([named_as_a_text], deeply=True):
+        with as_written():
+            assert named_as_a_text.__code__ is _PLAIN
+        assert named_as_a_text.__code__ is not _PLAIN
+    assert named_as_a_text.__code__ is _PLAIN

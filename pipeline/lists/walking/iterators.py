@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ....ops.tracing_hook import current
+from ...proxies.base import is_traced
+from ...proxies.byte_strings import TracedBytes
 from ...proxies.lists import TracedList
 from ...recording.recorder import Recorder
 
@@ -80,3 +82,19 @@ def side_by_side(iterator: ListIterator, count: int) -> list[Any]:
     """What ``zip(it, it)`` goes through: every so many-th item, one list for each place."""
     rest = iterator.taken()
     return [iterator.recorder.scalar("getitem", rest, slice(place, None, count)) for place in range(count)]
+
+
+def collected(recorder: Recorder, items: Any) -> Any:
+    """A list of what an iterable gives: of any length where it goes through a list of any length."""
+    if is_traced(items):
+        return items
+    if type(items) is TracedBytes:
+        return items.tensor.tolist()
+    if type(items) is ListIterator:
+        return items.taken()
+    recorder.rounds.closing = None
+    found = list(items)
+    loop = recorder.rounds.closing
+    if loop is None:
+        return found
+    return loop.gathered(found)

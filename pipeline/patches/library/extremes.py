@@ -16,7 +16,7 @@ import torch
 
 from ....ops.graph.errors import RecordError
 from ....ops.tracing_hook import current
-from ...lists.walking.collected import collected
+from ...lists.walking.iterators import collected
 from ...proxies.base import is_traced
 from ...proxies.lists import TracedList
 from ...proxies.scalars import TracedNumber

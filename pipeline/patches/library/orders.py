@@ -8,7 +8,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
-from ...lists.walking.collected import collected
+from ...lists.walking.iterators import collected
 from ...proxies.base import is_traced
 from ...proxies.lists import TracedList
 from ..python.operations import active, holds_traced

@@ -26,7 +26,7 @@ from ....ops.graph.operators.names import STATISTICS
 from ...lists.iterating import chained, paired, sliced
 from ...lists.mapping import as_rows, each
 from ...lists.reductions import accumulated, reduced
-from ...lists.walking.collected import collected
+from ...lists.walking.iterators import collected
 from ...proxies.base import is_traced
 from ...proxies.byte_strings import TracedBytes
 from ...proxies.lists import TracedList

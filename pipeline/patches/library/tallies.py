@@ -6,7 +6,7 @@ import itertools
 from collections import Counter
 from typing import Any
 
-from ...lists.walking.collected import collected
+from ...lists.walking.iterators import collected
 from ...proxies.base import is_traced
 from ...proxies.dicts import TracedDict
 from ...proxies.lists import TracedList

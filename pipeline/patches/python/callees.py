@@ -25,8 +25,7 @@ from ...lists.iterating import are_nobodys, beside, goes_through_list, reference
 from ...lists.loop import Loop
 from ...lists.mapping import as_rows, each, rows_of
 from ...lists.reductions import with_default
-from ...lists.walking.collected import collected
-from ...lists.walking.iterators import ListIterator, side_by_side
+from ...lists.walking.iterators import ListIterator, collected, side_by_side
 from ...proxies.arrays import TracedArray
 from ...proxies.base import is_free_shape, is_traced
 from ...proxies.dicts import TracedDict

@@ -19,7 +19,7 @@ from ....ops.graph.operators.names import TEXT_METHODS
 from ...lists import mapping
 from ...lists.formats import filled_in
 from ...lists.pieces import Pieces
-from ...lists.walking.collected import collected
+from ...lists.walking.iterators import collected
 from ...proxies.base import is_free_shape, is_traced
 from ...proxies.dicts import TracedDict
 from ...proxies.lists import TracedList

@@ -9,7 +9,7 @@ and `leads` what others hold.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import Enum
 from functools import partial
 from inspect import getclosurevars
@@ -66,18 +66,19 @@ class Objects:
     Args:
         process: the function, or whatever is called.
         most: how many objects are looked at.
+        known: what is left out.
 
     Attributes:
         functions: the user's own functions among what was found.
         ops: the ops among it.
     """
 
-    def __init__(self, process: Any, most: int = MOST_OBJECTS) -> None:
+    def __init__(self, process: Any, most: int = MOST_OBJECTS, known: Iterable[Any] = ()) -> None:
         self.functions: list[FunctionType] = []
         self.ops: list[InferenceOp] = []
         self._places: list[Location] = []
         self._arrays: list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], Location]] = []
-        self._met: dict[int, Any] = {}
+        self._met: dict[int, Any] = {id(each): each for each in known}
         self._tensors: dict[int, torch.Tensor] = {}
         self._caches: list[Any] = []
         self._waiting: deque[tuple[Any, str]] = deque([(process, "the function")])

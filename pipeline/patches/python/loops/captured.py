@@ -73,7 +73,10 @@ def uncaptured(
 ) -> list[list[Any]]:
     """For each instruction those that take its place where variables in cells become plain ones."""
     arguments = [name for name in names if name in code.co_varnames]
-    found = [_uncaptured(each, arguments, make) if each.argval in names else [each] for each in instructions]
+    found = [
+        _uncaptured(each, arguments, make) if each.opcode in _OF_VARIABLES and each.argval in names else [each]
+        for each in instructions  # a constant may be a text like the name
+    ]
     if not any(each.opname == "MAKE_CELL" for each in instructions):  # Python 3.10 makes the cells before it begins
         found[0] = [*(more for name in arguments for more in _copied(name, make)), *found[0]]
     return found
