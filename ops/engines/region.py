@@ -76,8 +76,8 @@ def regions(graph: Graph) -> list[Region]:
     runs = [found for start, stop in _runs(graph) if isinstance(found := run_region(graph, start, stop), Region)]
     ops = [found for index in range(len(list(bodies(graph)))) if isinstance(found := op_region(graph, index), Region)]
     alone = {id(_only_call(run)) for run in runs} - {id(None)}
-    found = [*runs, *(op for op in ops if id(op.body) not in alone)]
-    return sorted(found, key=lambda region: -sum(1 for _ in every_node(region.graph)))
+    cut = [*runs, *(op for op in ops if id(op.body) not in alone)]
+    return sorted(cut, key=lambda region: -sum(1 for _ in every_node(region.graph)))
 
 
 def _only_call(run: Region) -> Body | None:

@@ -3,7 +3,7 @@
 A second recording shows which sizes change with the first one of an input. What the others are is seen here: the graph
 runs once on tensors whose free sizes are symbols. A size of a result that comes out as a symbol is that letter, unless
 torch asked something of the symbol on the way, such as whether it is below 100: then it holds for some sizes only. Of a
-choice both sides run, and of a loop as many rounds as it takes until no size changes (`sides`).
+choice both sides run, and of a loop as many rounds as it takes until no size changes (`shared_sides`).
 """
 
 from __future__ import annotations

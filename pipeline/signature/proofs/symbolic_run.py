@@ -15,7 +15,7 @@ from ....ops.graph.types import TensorType
 from ....ops.runtime.placement import home_of
 from ....ops.runtime.plan import Plan
 from ....ops.runtime.primitives.control_flow import Otherwise
-from .sides import Sides
+from .shared_sides import SharedSides
 
 
 class SymbolicRun:
@@ -40,7 +40,7 @@ class SymbolicRun:
         mode = FakeTensorMode(shape_env=self.known, allow_non_fake_inputs=True)
         self.places: dict[Any, tuple[int, int]] = {}
         inputs = list(self._inputs(mode, graph, leaves_of_example, free))
-        with mode, torch.no_grad(), Otherwise(Sides(self.known).functions()):
+        with mode, torch.no_grad(), Otherwise(SharedSides(self.known).functions()):
             self.result = Plan(graph, home=home_of(inputs)).run(inputs)
 
     def questions(self) -> list[Any]:
@@ -73,7 +73,7 @@ class SymbolicRun:
         for index, (value, leaf) in enumerate(zip(graph.inputs, leaves_of_example, strict=True)):
             if not isinstance(value.type, TensorType) or not isinstance(leaf, torch.Tensor):
                 with mode:
-                    yield Sides(self.known).of_unknown_sizes(leaf)
+                    yield SharedSides(self.known).of_unknown_sizes(leaf)
                 continue
             kinds = [DimDynamic.DYNAMIC if dim in free[index] else DimDynamic.STATIC for dim in range(leaf.dim())]
             made = mode.from_tensor(leaf, symbolic_context=StatelessSymbolicContext(dynamic_sizes=kinds))

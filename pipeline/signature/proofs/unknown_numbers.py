@@ -33,7 +33,7 @@ def without_numbers(graph: Graph) -> Graph | None:
         if any(map(_RESHAPES.search, names)):
             return None
         unknown = [value for value in graph.inputs if not isinstance(value.type, TensorType)]
-    found = _Rewriting().rewritten(graph, unknown)
+    found = _WithoutNumbers().rewritten(graph, unknown)
     return needed_for(found.output, found)
 
 
@@ -57,7 +57,7 @@ def _as_needed(operands: Any, *inputs: Sequence[Value], graphs: Sequence[Graph])
     return tuple(leaf if is_so else None for leaf, is_so in zip(operands, needed, strict=True))
 
 
-class _Rewriting:
+class _WithoutNumbers:
     """Rewrites a graph and those inside of it.
 
     Attributes:

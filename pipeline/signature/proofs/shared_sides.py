@@ -1,4 +1,4 @@
-"""Sides: choices and loops in a run without data, in which no condition is known.
+"""SharedSides: choices and loops in a run without data, in which no condition is known.
 
 Both sides of a choice run, and the result has the sizes that they share; another size is one of which nothing is
 known. A loop runs until a round changes no size of what it carries: what holds before a round holds after it then, and
@@ -22,7 +22,7 @@ class UnlikeError(Exception):
     """Two sides give what no one type says, so that nothing is known of the result."""
 
 
-class Sides:
+class SharedSides:
     """What stands for choices and loops in a run without data.
 
     Args:
