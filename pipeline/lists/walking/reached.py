@@ -17,6 +17,7 @@ from typing import Any
 
 from ....ops.runtime.user_code import OURS, codes_in, is_users, names_in
 from ...proxies.base import is_traced
+from ...proxies.sets import TracedSet
 from ...recheck.reach.objects import Objects
 
 MOST_REACHED = 1000
@@ -65,7 +66,7 @@ def _held_by(frames: Iterable[FrameType]) -> Iterator[Any]:
             held = list(filter(callable, held))
         else:
             held += [frame.f_globals[name] for name in names_in(frame.f_code) if name in frame.f_globals]
-        yield from (each for each in held if not is_traced(each))
+        yield from (each for each in held if not is_traced(each) and type(each) is not TracedSet)
 
 
 def _variables(frame: FrameType) -> list[Any]:

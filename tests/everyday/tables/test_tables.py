@@ -196,7 +196,8 @@ def _spread(words):
 
 def test_sides_of_several_lines_are_said_as_functions_which_work() -> None:
     said = "mean, spread = tracepack.cond(len(found) > 1, side, other), where def side(): has the lines of the branch"
-    assert any(f"{said}, def other(): those of else, and both return" in each for each in _said(_spread, ["1", "2"]))
+    assert f"{said}, def other(): those of else, and both return" in shown(_spread, 2)
+    check(Case(_spread, [["1", "2"]], [[["x"]], [["4"]], [["1", "5", "9", "y"]]]))
 
     def process(words):
         found = fallible.numbers(words)
