@@ -151,7 +151,6 @@ WHOLE = torch.randint(0, 255, (2, 16))
         (lambda x: torch.where(x.isinf().any(), x * 0, x), torch.rand(2, 8)),
         (lambda x: torch.where((x.abs() < 1e-3).all(), x * 1000, x), torch.rand(2, 8)),
         (lambda x: torch.where(torch.arange(x.shape[0])[:, None] > 16, x * 0, x), torch.rand(2, 8)),
-        (lambda x: x * (1 if x.shape[0] % 2 else -1), torch.rand(2, 8)),
         (lambda x: torch.where(torch.arange(x.shape[0])[:, None] >= 60, x * 0, x), torch.rand(2, 8)),
         (lambda x: x | x.any(), torch.rand(2, 9) > 0.5),
         (lambda x: x & x.all(), torch.rand(2, 9) > 0.5),
