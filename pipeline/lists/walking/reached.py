@@ -19,7 +19,7 @@ from ....ops.runtime.user_code import OURS, codes_in, is_users, names_in
 from ...proxies.base import is_traced
 from ...recheck.reach.objects import Objects
 
-MOST_REACHED = 1000
+MOST_REACHED = 5000
 _Variable = tuple[str, int, str, str]
 """A variable in a cell: the file, the first line and the name of a function, and its own name."""
 
