@@ -24,7 +24,7 @@ _Variable = tuple[str, int, str, str]
 """A variable in a cell: the file, the first line and the name of a function, and its own name."""
 
 
-class Reached:
+class RoundsReach:
     """The objects that are reached from the code that asks for the items, and from the functions that it is given.
 
     Args:
