@@ -166,9 +166,7 @@ def agreeing(found: Made, earlier: Sequence[Any], tracing: Any, problem: Excepti
     return found
 
 
-def _agree(
-    earlier: Sequence[Callable[..., Any]], found: Callable[..., Any], examples: Examples, others: Iterable[list[Any]]
-) -> bool:
+def _agree(earlier: Sequence[Any], found: Any, examples: Examples, others: Iterable[list[Any]]) -> bool:
     """Whether pipelines answer alike, on the example and on other data, as far as they take it."""
     for leaves in [examples.leaves, *islice(others, MOST_TRIALS)]:
         wanted = _answer(found, examples, leaves)
@@ -179,9 +177,10 @@ def _agree(
     return True
 
 
-def _answer(pipeline: Callable[..., Any], examples: Examples, leaves: Sequence[Any]) -> list[Any]:
-    """What a pipeline answers, in a list; an empty one where it does not take the data."""
+def _answer(pipeline: Any, examples: Examples, leaves: Sequence[Any]) -> list[Any]:
+    """What a pipeline answers in its initial state, in a list; an empty one where it does not take the data."""
     try:
+        pipeline = pipeline.session() if pipeline.stateful else pipeline  # which keeps its state for the user
         args, kwargs = examples.call(clones(leaves))
         with LimitedRounds(MOST_ROUNDS):  # on some data a loop never ends
             return [pipeline(*args, **kwargs)]

@@ -28,7 +28,7 @@ from ..proxies.trees import same_container, value_type
 from ..proxies.values.made_objects import form_of_results
 from ..recording.recorder import Recorder
 from ..rules.gradients import end_grad_mode, follow_grad_mode
-from .walking.reached import Reached
+from .walking.reached import RoundsReach
 from .ways import EMPTY, MOST_WAYS, Fork, Tree, Way, closed_graph, from_outside, list_of_results, samples_of
 
 
@@ -52,7 +52,7 @@ class Loop:
         self.into: list[Any] | None = into
         self.frame: FrameType | None = None
         self.given: tuple[Any, ...] = ()
-        self.reached: Reached | None = None
+        self.reached: RoundsReach | None = None
         self.recorder, self.source, self.line = recorder, source.within(recorder), user_line()
         self.value: Value | None = None
         self.ways: list[Way] = []
@@ -108,7 +108,7 @@ class Loop:
             self.recorder.refuse(WITH_NONE, "Choose what stands for None before: {'label': label or 'none'}.")
         self.grad_mode = follow_grad_mode(self.recorder)
         self.recorder.rounds.open.append(self)
-        self.reached = Reached(part for loop in self.recorder.rounds.open for part in (loop.into, *loop.given))
+        self.reached = RoundsReach(part for loop in self.recorder.rounds.open for part in (loop.into, *loop.given))
         self.value = Value(value_type(self._shown()[0]) if self.source.with_none is None else ANY)
 
     def _shown(self) -> list[Any]:

@@ -20,12 +20,12 @@ from ...proxies.base import is_traced
 from ...proxies.sets import TracedSet
 from ...recheck.reach.objects import Objects
 
-MOST_REACHED = 1000
+MOST_REACHED = 5000
 _Variable = tuple[str, int, str, str]
 """A variable in a cell: the file, the first line and the name of a function, and its own name."""
 
 
-class Reached:
+class RoundsReach:
     """The objects that are reached from the code that asks for the items, and from the functions that it is given.
 
     Args:
