@@ -167,7 +167,7 @@ class _Places:
                 changed = names_set(rest[:end]) & (names_read([value]) | {name})
                 if changed or _alter(rest[:end], value) or (end == len(rest) and name in after):
                     return False
-                asked = _Asked(name, value)
+                asked = _OfVariable(name, value)
                 rest[:end] = [asked.visit(each) for each in rest[:end]]
                 self.found |= asked.lines
                 return True
@@ -217,11 +217,11 @@ def _apart(line: ast.stmt) -> Iterator[ast.stmt]:
                         break
             if isinstance(first, ast.NamedExpr) and _holds(first.value):
                 yield ast.copy_location(ast.Assign([first.target], first.value), first)
-                line = _Given(first).visit(line)
+                line = _WithoutWalrus(first).visit(line)
     yield line
 
 
-class _Given(ast.NodeTransformer):
+class _WithoutWalrus(ast.NodeTransformer):
     """Puts the variable in the place of an expression that sets it."""
 
     def __init__(self, given: ast.NamedExpr) -> None:
@@ -284,7 +284,7 @@ class _Replacing(ast.NodeTransformer):
         return test
 
 
-class _Asked(_Replacing):
+class _OfVariable(_Replacing):
     """The places that read a variable.
 
     Attributes:
