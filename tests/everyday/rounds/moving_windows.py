@@ -57,7 +57,7 @@ def rises(xs):
 def snapshots(xs):
     window, found = deque(maxlen=2), []
     for x in xs:
-        window += [x]
+        window.append(x)
         found.append(list(window))
     return found
 
