@@ -201,9 +201,12 @@ class Fold(FoldNode):
 
     def _without_members(self, place: int, items: list[Any]) -> list[Any]:
         """What rounds append to a list, with what stands for members of an Enum."""
-        kind = members_of(items) if items else None
-        form = self.members.setdefault(place, kind and MemberForm(self.recorder, kind)) if items else None
-        if items and kind is not (form and form.kind):
+        if not items:
+            return items
+        kind = members_of(items)
+        own = None if kind is None else MemberForm(self.recorder, kind)
+        form = self.members.setdefault(place, own)
+        if kind is not (None if form is None else form.kind):
             self._refuse("appends a member of an Enum in some rounds", "Append its name: items.append(member.name).")
         return items if form is None else [form.plain(item) for item in items]
 
