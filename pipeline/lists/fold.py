@@ -7,6 +7,7 @@ reads before it stores them, and those that are read after the loop. Before each
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any
 
 import torch
@@ -94,7 +95,9 @@ class Fold(FoldNode):
             self.given, self.names = values, self.packing.flat_names()
             self.sets, self.filled, self.members = set(), {}, {}
             self.begin()
-            if not self.apart and any(type(values[place]) is list and not values[place] for place in self.names.read):
+            if not self.apart and any(
+                type(values[place]) in (list, deque) and not values[place] for place in self.names.read
+            ):
                 self.unlike = "an empty list"
                 return self._first_apart()
             self.start = tuple(self._started(place) for place in range(len(values)))
@@ -126,6 +129,10 @@ class Fold(FoldNode):
             return table_of(self.recorder, found)
         if isinstance(found, dict):
             return dict_of(self.recorder, found)
+        if isinstance(found, deque):
+            made = begun(self.recorder.scalar("list", list(found)), list(found))
+            made.ends, made.most = True, found.maxlen
+            return made
         if (made := constant_of(self.recorder, found)) is not None:
             return made
         reads = type(found) is list and (found or place in self.names.growing)
@@ -194,9 +201,12 @@ class Fold(FoldNode):
 
     def _without_members(self, place: int, items: list[Any]) -> list[Any]:
         """What rounds append to a list, with what stands for members of an Enum."""
-        kind = members_of(items) if items else None
-        form = self.members.setdefault(place, kind and MemberForm(self.recorder, kind)) if items else None
-        if items and kind is not (form and form.kind):
+        if not items:
+            return items
+        kind = members_of(items)
+        own = None if kind is None else MemberForm(self.recorder, kind)
+        form = self.members.setdefault(place, own)
+        if kind is not (None if form is None else form.kind):
             self._refuse("appends a member of an Enum in some rounds", "Append its name: items.append(member.name).")
         return items if form is None else [form.plain(item) for item in items]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -23,6 +24,7 @@ GROWING = ("append", "extend", "insert", "sort", "reverse", "pop", "remove", "cl
 
 NESTED: Any = object()
 _ITEMS = 2
+_OF_DEQUES = ("popleft", "appendleft")
 _LACKS = Guard(True, "a list lacks an item")
 WITH_NONE = "a list whose items may be None is asked for more than its length"
 
@@ -38,6 +40,7 @@ class TracedList(Growing, Traced):
         objects: makes the object that the code gets of an item, where it goes through objects; else None.
         with_none: an example of its items where some may be None, NESTED where parts of them may be; else None.
         samples: an item that it might have, where the example shows none.
+        ends: whether it stands for a deque; most: how many items that keeps at most.
         view: whether it stands for a range, or the keys, values or items of a dict, which equal no list.
         counted: whether a call has just taken its items, after which Python asks for the length as a hint.
     """
@@ -50,6 +53,8 @@ class TracedList(Growing, Traced):
     samples: Sequence[Any] = ()
     view: bool = False
     counted: bool = False
+    ends: bool = False
+    most: int | None = None
 
     def __init__(self, tracer: Tracer, value: Value, concrete: list[Any], varies: bool) -> None:
         self._bind(tracer, value, concrete, varies)
@@ -79,6 +84,7 @@ class TracedList(Growing, Traced):
         """A list of the same kind for another value."""
         found = TracedList(self.tracer, value, concrete, True)
         found.shared, found.with_none = self.shared, self.with_none
+        found.ends, found.most = self.ends, self.most
         return found
 
     def _as_it_is(self, tracer: Tracer | None = None, value: Value | None = None) -> TracedList:
@@ -135,6 +141,8 @@ class TracedList(Growing, Traced):
         return bool(self.tracer.pin(self.tracer.scalar("contains", self, item), "it was searched"))
 
     def __add__(self, other: Any) -> Any:
+        if self.ends:
+            self.tracer.refuse("a sum of deques cannot be recorded", "Write list(one) + list(other).")
         return self.tracer.scalar("cat_strings", self, other)
 
     def __radd__(self, other: Any) -> Any:
@@ -149,19 +157,21 @@ class TracedList(Growing, Traced):
         return self
 
     def __eq__(self, other: object) -> bool:
-        if self.view or (type(other) is TracedList and other.view):
-            what = "a comparison of a range, or of a dict's keys, values or items, cannot be recorded"
+        if self.view or self.ends or (type(other) is TracedList and (other.view or other.ends)):
+            what = "a comparison of a range, a deque, or of a dict's keys, values or items, cannot be recorded"
             self.tracer.refuse(what, "Compare lists of them.")
         return self.tracer.scalar("eq", self, other)  # type: ignore[no-any-return]  # a traced bool
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or not hasattr(list, name):
+        if name.startswith("__") or not hasattr(deque if self.ends else list, name):
             raise AttributeError(f"'list' object has no attribute {name!r}")
         if name in ("index", "count"):
             return lambda item: self.tracer.scalar("index" if name == "index" else "counted", self, item)
         if name == "copy":
             return partial(self.tracer.scalar, "list", self)
-        if name in GROWING and self.loop is not None:
+        if self.ends and name == "maxlen":
+            return self.most
+        if name in (*GROWING, *(_OF_DEQUES if self.ends else ())) and self.loop is not None:
             return partial(self._changed, name)
         what = f"list.{name} on a list of any length cannot be recorded"
         return self.tracer.refuse(what, {"sort": _SORT, "pop": _POP}.get(name, CHANGE))
@@ -170,17 +180,19 @@ class TracedList(Growing, Traced):
         """Stands for a method that changes the list."""
         tracer = self.tracer
         self.allow_change("list")
-        if name == "pop":
-            before, item, after = self._parted(*args)
+        if name in ("pop", "popleft"):
+            before, item, after = self._parted(*(args if name == "pop" else [0]))
             self.become(tracer.scalar("cat_strings", before, after))
             return item
-        if options or (name in ("sort", "reverse") and args):
+        if options or (name in ("sort", "reverse") and args) or (name == "insert" and self.most is not None):
             fix = _SORT if name == "sort" else CHANGE
             tracer.refuse(f"list.{name} with such arguments cannot be recorded on a list of any length", fix)
         old = self._as_it_is()
         match name:
             case "append":
                 new = tracer.scalar("cat_strings", old, [*args])
+            case "appendleft":
+                new = tracer.scalar("cat_strings", [*args], old)
             case "extend":
                 (more,) = args
                 new = tracer.scalar("cat_strings", old, more if type(more) is TracedList else list(more))
@@ -197,6 +209,8 @@ class TracedList(Growing, Traced):
                 new = tracer.scalar("sorted", old, False)
             case _:
                 new = tracer.scalar("reversed", old)
+        if self.most is not None:
+            new = new[: self.most] if name == "appendleft" else new[-self.most :] if self.most else new[:0]
         self.become(new)
         return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence, Set
 from typing import Any
 
@@ -30,7 +31,7 @@ class OrEmpty:
         self.recorder, self.more, self.line = recorder, more, user_line()
         self.guard = Node(guard, (more.value,), {}, None, self.line)
         self.given = tuple(given)
-        self.start = [list(each) if type(each) is list else each for each in given]
+        self.start = [list(each) if type(each) in (list, deque) else each for each in given]
         self.begun = len(recorder.nodes)
         if recorder.rounds.open:  # whose branches are counted by the nodes before them
             recorder.nodes.append(self.guard)
@@ -82,6 +83,7 @@ class OrEmpty:
         stand_in = traced(recorder, value, concrete(after), True)
         if type(after) is TracedList:
             stand_in.loop, stand_in.objects = after.loop, after.objects
+            stand_in.ends, stand_in.most = after.ends, after.most
         return stand_in
 
 

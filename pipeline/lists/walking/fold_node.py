@@ -164,6 +164,7 @@ class FoldNode(Loop):
         if type(stand_in) is TracedList and self.appends[place] == {1}:
             stand_in.sized_by = self.source.length
         if type(stand_in) is TracedList:
+            stand_in.ends, stand_in.most = getattr(start, "ends", False), getattr(start, "most", None)
             stand_in.objects = self.members.get(place)
         if type(stand_in) is TracedList and any(marked(way.result[place]) for way in self.ways):
             stand_in.with_none, value.type = NESTED, ANY

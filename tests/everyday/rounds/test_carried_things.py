@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import enum
 import warnings
+from collections import deque
 
 import pytest
 
 import tracepack
 from tests.everyday.case import check
-from tests.everyday.rounds import carried_tuples, gathering, state_machines
+from tests.everyday.rounds import carried_tuples, gathering, moving_windows, state_machines
 
 
 class Side(enum.Enum):
@@ -32,6 +33,32 @@ def test_state_machines(name) -> None:
 @pytest.mark.parametrize("name", gathering.CASES)
 def test_loops_that_gather(name) -> None:
     check(gathering.CASES[name])
+
+
+@pytest.mark.parametrize("name", moving_windows.CASES)
+def test_loops_with_a_deque(name) -> None:
+    check(moving_windows.CASES[name])
+
+
+def test_what_a_deque_does_otherwise_than_a_list_keeps_the_length() -> None:
+    def added(numbers):
+        window = deque(maxlen=2)
+        for x in numbers:
+            window = window + deque([x])
+        return len(window)
+
+    def compared(numbers):
+        window, found = deque(maxlen=2), 0
+        for x in numbers:
+            window.append(x)
+            if window == [x]:
+                found += 1
+        return found
+
+    for process, said in ((added, "a sum of deques cannot be recorded"), (compared, "the length is fixed to 2")):
+        with pytest.warns(UserWarning, match=said):
+            mod = tracepack.trace(process, [1.0, 2.0])
+        assert mod([3.0, 4.0]) == process([3.0, 4.0])
 
 
 def _none_of_some(words, numbers):

@@ -16,8 +16,10 @@ from .captured import before_cells
 from .flow import LocalFlow
 from .outlined import SKIPPED
 
-CHANGES = tuple("append extend insert sort reverse pop remove clear add discard update setdefault".split())
-_METHODS = (*CHANGES, "index", "count", "copy", "get")
+CHANGES = tuple(
+    "append extend insert sort reverse pop remove clear add discard update setdefault popleft appendleft".split()
+)
+_METHODS = (*CHANGES, "index", "count", "copy", "get", "maxlen")
 _OF_ENTRIES = ("append", "extend", "pop", "add", "discard", "update", "setdefault")
 _ASKING = (
     "len",
@@ -103,7 +105,7 @@ class Uses:
         name = "" if taker is None else taker.opname
         if name in _ATTRIBUTES:
             self.known &= taker.argval in _METHODS
-            self.reads |= taker.argval in ("pop", "remove")
+            self.reads |= taker.argval in ("pop", "remove", "popleft")
             self.changes += [at] if taker.argval in CHANGES else []
             if taker.argval == "setdefault":
                 self._meet_entry(code, at, taker_of(code, _place(code, at, taker))[0])

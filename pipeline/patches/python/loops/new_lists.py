@@ -162,6 +162,8 @@ def _kind(code: Sequence[Any], at: int) -> tuple[str, bool]:
     each = code[at]
     if each.opname in _BUILT:
         return _BUILT[each.opname], not each.arg
+    if each.opname.startswith("CALL") and _is_deque(code, at):
+        return "table", False
     if not each.opname.startswith("CALL") or each.arg not in (0, 1):
         return "", False
     first = at - (code[at - 1].opname == "PRECALL")
@@ -172,6 +174,12 @@ def _kind(code: Sequence[Any], at: int) -> tuple[str, bool]:
     name = asked(code, first)
     kind = _CALLED.get(name, "")
     return (kind, True) if not each.arg or name == "defaultdict" else ("", False)
+
+
+def _is_deque(code: Sequence[Any], call: int) -> bool:
+    """Whether an instruction calls `deque`."""
+    loads = [at for at in range(max(call - _MOST_OF_STORE, 0), call) if asked(code, at + 1) == "deque"]
+    return any(taker_of(code, at)[0] is code[call] for at in loads)
 
 
 def _stored_by(code: Sequence[Any], start: int) -> int | None:
