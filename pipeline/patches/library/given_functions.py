@@ -11,7 +11,7 @@ from ...proxies.lists import TracedList
 from ...recording.recorder import Recorder
 from ...rules.number_or_tensor import number_of
 from ..python.operations import SUBSCRIPT
-from .chosen_functions import as_recorded
+from .tables.chosen_functions import as_recorded
 
 
 def recorded(function: Any) -> Callable[[Any], Any]:

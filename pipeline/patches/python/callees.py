@@ -36,11 +36,11 @@ from ...proxies.values.members import TracedMember
 from ...recording.recorder import Recorder
 from ...rules.number_or_tensor import number_of
 from ..expressions import EXPRESSIONS, RegularExpressions
-from ..library.asked_table import as_plain
 from ..library.base64_calls import OF_BASE64
 from ..library.given_functions import keys_of, recorded
 from ..library.orders import OF_ORDERS
 from ..library.replacements import OF_ITERABLES, accumulate, buffer_of, dumps, normalize, padded, power, reduce
+from ..library.tables.asked_table import as_plain
 from ..library.tallies import counted, to_set
 from ..library.values.dates import CLASSES, METHODS
 from ..library.values.decimals import made

@@ -25,7 +25,7 @@ from ...proxies.sets import dict_of as growing_dict
 from ...proxies.strings import TracedStr
 from ...proxies.values.changing import Growing
 from ...recording.recorder import Recorder
-from ..library.list_indices import plain_index
+from ..library.tables.list_indices import plain_index
 from .loops.several import NestedLoop, PlainFor
 
 _numbers = itertools.count()

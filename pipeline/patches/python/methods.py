@@ -30,9 +30,9 @@ from ...recording.recorder import Recorder
 from ...rules.number_or_tensor import number_of
 from ..expressions import EXPRESSIONS, RegularExpressions
 from ..library import special
-from ..library.asked_table import AskedTable
 from ..library.replacements import MODULES, OF_NUMPY, naming_device
-from ..library.tuple_keys import of_parts
+from ..library.tables.asked_table import AskedTable
+from ..library.tables.tuple_keys import of_parts
 from ..library.values.dates import CLASSES, OF_CLASSES
 from ..redirect import stand_in_of
 from .entries import filled, items_of_any_length, updated, with_own_entry

@@ -32,10 +32,10 @@ from ...proxies.values.maybe import MaybeThing
 from ...proxies.values.members import TracedMember
 from ...recording.recorder import Recorder
 from ...rules.number_or_tensor import number_of
-from ..library.asked_table import AskedTable
-from ..library.chosen_functions import as_recorded
-from ..library.list_indices import plain_index
-from ..library.tuple_keys import of_parts
+from ..library.tables.asked_table import AskedTable
+from ..library.tables.chosen_functions import as_recorded
+from ..library.tables.list_indices import plain_index
+from ..library.tables.tuple_keys import of_parts
 from .entries import appended, dict_of, extended, gathered, hashable, items_of_any_length, merged, set_of, set_updated
 from .loops.comprehensions import LoopPlace
 from .loops.constants import rounds_over, went_through

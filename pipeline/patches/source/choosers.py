@@ -17,7 +17,7 @@ from ...proxies.values.maybe import MaybeThing
 from ...recording.branch import Branch
 from ...recording.control_flow import cond, while_loop
 from ...rules.number_or_tensor import number_of
-from ..library.asked_table import AskedTable
+from ..library.tables.asked_table import AskedTable
 from ..python.entries import extended
 from ..python.operations import active, negated, truth_of
 from ..redirect import stand_in

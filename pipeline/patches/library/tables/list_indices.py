@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from ...proxies.arrays import TracedArray
-from ...proxies.lists import TracedList
-from ...recording.recorder import Recorder
+from ....proxies.arrays import TracedArray
+from ....proxies.lists import TracedList
+from ....recording.recorder import Recorder
 
 
 def plain_index(recorder: Recorder | None, container: Any, key: Any) -> Any:

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from ...lists.plain_tables import columns, plain_table
-from ...proxies.base import is_traced
-from ...proxies.lists import TracedList
-from ...proxies.make import sample_of
-from ...proxies.values.known_values import form_of_values
-from ...proxies.values.members import TracedMember, member_kind
-from ...proxies.values.plain_objects import ObjectForm, form_of
-from ...recording.guards import HELD
-from ...recording.recorder import Recorder
+from ....lists.plain_tables import columns, plain_table
+from ....proxies.base import is_traced
+from ....proxies.lists import TracedList
+from ....proxies.make import sample_of
+from ....proxies.values.known_values import form_of_values
+from ....proxies.values.members import TracedMember, member_kind
+from ....proxies.values.plain_objects import ObjectForm, form_of
+from ....recording.guards import HELD
+from ....recording.recorder import Recorder
 from .chosen_functions import chosen_function
 
 

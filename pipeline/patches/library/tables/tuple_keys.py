@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...proxies.base import is_traced
-from ...proxies.values.members import TracedMember
-from ...recording.recorder import Recorder
+from ....proxies.base import is_traced
+from ....proxies.values.members import TracedMember
+from ....recording.recorder import Recorder
 
 
 def of_parts(recorder: Recorder, plain: Any, key: Any) -> tuple[Any, Any]:

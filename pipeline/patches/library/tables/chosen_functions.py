@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from ....ops.graph.operators.names import TEXT_METHODS
-from ....ops.runtime.user_code import asking_frame, attribute
-from ...recording.control_flow import cond
-from ...recording.recorder import Recorder
-from ..python.loops.constants import Key, goes_both_ways, running_sides, went_both_ways
-from ..redirect import stand_in_of
+from .....ops.graph.operators.names import TEXT_METHODS
+from .....ops.runtime.user_code import asking_frame, attribute
+from ....recording.control_flow import cond
+from ....recording.recorder import Recorder
+from ...python.loops.constants import Key, goes_both_ways, running_sides, went_both_ways
+from ...redirect import stand_in_of
 
 MOST_FUNCTIONS = 32
 
