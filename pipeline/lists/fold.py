@@ -28,7 +28,7 @@ from ..recording.recorder import Recorder
 from .carried import Carried, begun, kind_of_carried
 from .walking.empty_lists import OrEmpty
 from .walking.fold_node import FoldNode
-from .walking.packing import OF_TUPLE, Packing
+from .walking.variable_parts import OF_TUPLE, VariableParts
 
 
 class Fold(FoldNode):
@@ -67,7 +67,7 @@ class Fold(FoldNode):
             names: what is known of them.
         """
         if self.value is None:
-            self.packing = Packing(self.recorder, values, names or Carried())
+            self.packing = VariableParts(self.recorder, values, names or Carried())
         elif self.packing.grows(values, self._has_others()):
             values = self._begun_anew()
         elif unlike := self.packing.unlike(values):

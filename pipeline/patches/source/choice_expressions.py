@@ -60,7 +60,7 @@ class ChoiceExpressions(ast.NodeTransformer):
         if not self._takes(node, node.body, node.orelse):
             return self.generic_visit(node)
         sides = zip((node.body, node.orelse), (True, False), strict=True)
-        known = [_Known(not_none(node.test, truth)).visit(side) for side, truth in sides]
+        known = [_NotNone(not_none(node.test, truth)).visit(side) for side, truth in sides]
         return called("choose", node, self.condition(node.test), *map(self._side, known))
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
@@ -140,7 +140,7 @@ class ChoiceExpressions(ast.NodeTransformer):
         return ast.copy_location(ast.Lambda(given, found), value)
 
 
-class _Known(ast.NodeTransformer):
+class _NotNone(ast.NodeTransformer):
     """Makes the numbers and texts of variables that may be None elsewhere.
 
     Args:

@@ -24,7 +24,7 @@ OF_TUPLE = "Carry its parts, or start with a list, [], and add to it: items += [
 """What to write for a tuple that a loop makes longer, or another one of."""
 
 
-class Form:
+class PlainPart:
     """How a thing is laid out: as it is.
 
     Args:
@@ -39,7 +39,7 @@ class Form:
         """Whether a thing can be laid out so."""
         return True
 
-    def grown(self, recorder: Recorder, thing: Any, branches: bool) -> Form:
+    def grown(self, recorder: Recorder, thing: Any, branches: bool) -> PlainPart:
         """The form that also takes a thing that a round made; this one where that does, or where none does.
 
         Args:
@@ -49,9 +49,9 @@ class Form:
         """
         sample = concrete(self.start) if self.sample is ... else self.sample
         if type(thing) is TracedOptional and (sample is None or type(sample) is type(thing.sample)):
-            return MaybeParts(Form(None, thing.sample))
+            return MaybeParts(PlainPart(None, thing.sample))
         if thing is None and type(sample) in SCALARS:
-            return MaybeParts(Form(None, sample))
+            return MaybeParts(PlainPart(None, sample))
         if sample is None and thing is not None and branches and (found := _later(recorder, thing)) is not None:
             return MaybeParts(found)
         return self
@@ -73,7 +73,7 @@ class Form:
         yield type(self.sample)()
 
 
-class MemberParts(Form):
+class MemberParts(PlainPart):
     """A member of an Enum.
 
     Args:
@@ -88,7 +88,7 @@ class MemberParts(Form):
         """Whether it is a member of that Enum."""
         return member_kind(thing) is self.form.kind
 
-    def grown(self, recorder: Recorder, thing: Any, branches: bool) -> Form:
+    def grown(self, recorder: Recorder, thing: Any, branches: bool) -> PlainPart:
         """With None, where it is None."""
         return MaybeParts(self) if thing is None else self
 
@@ -111,7 +111,7 @@ class MemberParts(Form):
         yield ...
 
 
-class TupleParts(Form):
+class TupleParts(PlainPart):
     """A tuple, or a namedtuple.
 
     Args:
@@ -119,7 +119,7 @@ class TupleParts(Form):
         parts: the forms of its parts.
     """
 
-    def __init__(self, like: tuple[Any, ...], parts: Sequence[Form]) -> None:
+    def __init__(self, like: tuple[Any, ...], parts: Sequence[PlainPart]) -> None:
         super().__init__(like)
         self.parts = parts
 
@@ -128,7 +128,7 @@ class TupleParts(Form):
         alike = type(thing) is type(self.start) and len(thing) == len(self.parts)
         return alike and all(part.fits(item) for part, item in zip(self.parts, thing, strict=True))
 
-    def grown(self, recorder: Recorder, thing: Any, branches: bool) -> Form:
+    def grown(self, recorder: Recorder, thing: Any, branches: bool) -> PlainPart:
         """With None, or with other parts."""
         if thing is None:
             return MaybeParts(self)
@@ -160,14 +160,14 @@ class TupleParts(Form):
             yield from part.empty()
 
 
-class MaybeParts(Form):
+class MaybeParts(PlainPart):
     """What is None at times: whether it is, and its parts.
 
     Args:
         inner: the form of it where it is not None.
     """
 
-    def __init__(self, inner: Form) -> None:
+    def __init__(self, inner: PlainPart) -> None:
         super().__init__(None)
         self.inner = inner
 
@@ -176,7 +176,7 @@ class MaybeParts(Form):
         inner = thing.thing if type(thing) is MaybeThing else thing
         return thing is None or type(thing) is TracedOptional or self.inner.fits(inner)
 
-    def grown(self, recorder: Recorder, thing: Any, branches: bool) -> Form:
+    def grown(self, recorder: Recorder, thing: Any, branches: bool) -> PlainPart:
         """With another form of what it is else."""
         if thing is None or type(thing) is TracedOptional:
             return self
@@ -217,7 +217,7 @@ class MaybeParts(Form):
         yield from self.inner.empty()
 
 
-def form_of(recorder: Recorder, thing: Any, later: bool = False) -> Form:
+def form_of(recorder: Recorder, thing: Any, later: bool = False) -> PlainPart:
     """The form of what a variable begins with.
 
     Args:
@@ -230,19 +230,19 @@ def form_of(recorder: Recorder, thing: Any, later: bool = False) -> Form:
     if type(thing) is tuple or (isinstance(thing, tuple) and hasattr(type(thing), "_make")):
         return TupleParts(thing, [form_of(recorder, item, later) for item in thing])
     if type(thing) is TracedOptional:
-        return MaybeParts(Form(None, thing.sample))
+        return MaybeParts(PlainPart(None, thing.sample))
     if type(thing) is MaybeThing:
         return MaybeParts(form_of(recorder, thing.thing, later=True))
-    return Form(None, concrete(thing)) if later else Form(thing)
+    return PlainPart(None, concrete(thing)) if later else PlainPart(thing)
 
 
-def _later(recorder: Recorder, thing: Any) -> Form | None:
+def _later(recorder: Recorder, thing: Any) -> PlainPart | None:
     """The form of what a round makes of a variable that begins with None; None where it cannot be None at times."""
     found = form_of(recorder, thing, later=True)
     return found if all(each is ... or type(each) in SCALARS for each in found.samples()) else None
 
 
-class Packing:
+class VariableParts:
     """How the variables of one loop are laid out.
 
     Args:
@@ -266,7 +266,7 @@ class Packing:
 
         def of_parts(some: frozenset[int], whole: bool = True) -> frozenset[int]:
             return frozenset(
-                part for place in some if not whole or type(self.forms[place]) is Form for part in places[place]
+                part for place in some if not whole or type(self.forms[place]) is PlainPart for part in places[place]
             )
 
         names = tuple(name for name, parts in zip(known.names, places, strict=False) for _ in parts)
@@ -276,7 +276,7 @@ class Packing:
     def holds_whole(self, part: int) -> bool:
         """Whether a part is all that a variable holds, so that its code may change a container in place."""
         counts = [len(list(form.samples())) for form in self.forms]
-        return any(sum(counts[:at]) == part and type(form) is Form for at, form in enumerate(self.forms))
+        return any(sum(counts[:at]) == part and type(form) is PlainPart for at, form in enumerate(self.forms))
 
     def grows(self, values: Sequence[Any], branches: bool) -> bool:
         """Whether the variables after a round need other forms, of which it takes note."""
