@@ -23,12 +23,13 @@ from ..proxies.trees import concrete, is_array, own_copy, value_type
 from ..proxies.values.changing import Growing
 from ..proxies.values.known_values import constant_of
 from ..proxies.values.library_value import LibraryValue
-from ..proxies.values.members import MemberForm, members_of
+from ..proxies.values.made_objects import form_of_results
 from ..recording.recorder import Recorder
 from .carried import Carried, begun, kind_of_carried
 from .walking.empty_lists import OrEmpty
 from .walking.fold_node import FoldNode
-from .walking.variable_parts import OF_TUPLE, VariableParts
+from .walking.parts import OF_TUPLE
+from .walking.variable_parts import VariableParts
 
 
 class Fold(FoldNode):
@@ -135,8 +136,12 @@ class Fold(FoldNode):
             return made
         if (made := constant_of(self.recorder, found)) is not None:
             return made
-        reads = type(found) is list and (found or place in self.names.growing)
-        return begun(self.recorder.scalar("list", found), found) if reads else found
+        if type(found) is not list or not (found or place in self.names.growing):
+            return found
+        plain = self._without_objects(place, found)
+        made = begun(self.recorder.scalar("list", plain), found)
+        made.objects = self.members.get(place)
+        return made
 
     def _carried(self, value: Any) -> Value | None:
         """A value of the body for what a variable is before the loop."""
@@ -186,7 +191,7 @@ class Fold(FoldNode):
                 if values[place] is not self.handed[place]:
                     self._refuse("carries another list than it began with", "Only append to it.")
                 self.appends[place].add(len(values[place]))
-                values = (*values[:place], self._without_members(place, values[place]), *values[place + 1 :])
+                values = (*values[:place], self._without_objects(place, values[place]), *values[place + 1 :])
                 old = TracedList(self.recorder, value, [], True)
                 found[place] = self.recorder.scalar("cat_strings", old, values[place]) if values[place] else old
             elif type(self.start[place]) is TracedList or issubclass(type(self.start[place]), TracedDict):
@@ -199,15 +204,15 @@ class Fold(FoldNode):
             if value is not None:
                 self.recorder.rounds.left[id(value)] = value
 
-    def _without_members(self, place: int, items: list[Any]) -> list[Any]:
-        """What rounds append to a list, with what stands for members of an Enum."""
+    def _without_objects(self, place: int, items: list[Any]) -> list[Any]:
+        """The items of a list, with what stands for members of an Enum and other objects."""
         if not items:
             return items
-        kind = members_of(items)
-        own = None if kind is None else MemberForm(self.recorder, kind)
+        own = form_of_results(self.recorder, items)
         form = self.members.setdefault(place, own)
-        if kind is not (None if form is None else form.kind):
-            self._refuse("appends a member of an Enum in some rounds", "Append its name: items.append(member.name).")
+        if getattr(own, "kind", None) is not getattr(form, "kind", None):
+            what = f"an object in some rounds, of {getattr(own or form, 'kind', type).__name__}"
+            self._refuse(f"appends {what}", "Append what it holds: items.append(member.name).")
         return items if form is None else [form.plain(item) for item in items]
 
     def _grown(self, place: int, value: Any) -> Any:
@@ -220,6 +225,9 @@ class Fold(FoldNode):
             return dict_of(self.recorder, value)
         if isinstance(value, Growing):
             value.loop = None
+        if type(value) is TracedList and value.objects is not None:
+            self.members.setdefault(place, value.objects)
+            return value.as_it_is()
         return value
 
     def _meets_unlike(self, place: int) -> None:
@@ -255,7 +263,8 @@ class Fold(FoldNode):
         more, kind = recorder.scalar("gt", source.length(), 0), source.value.type
         guard = Guard(True, f"the list is empty, and what the loop carries begins as {found}")
         self.or_empty = OrEmpty(recorder, more, guard, self.packing.given)
-        self.item = self.part(source.value, 0, source.concrete[0], kind.item if isinstance(kind, ListType) else None)
+        item = self.part(source.value, 0, source.concrete[0], kind.item if isinstance(kind, ListType) else None)
+        self.item = item if source.objects is None else source.objects(item)
         self.source = recorder.scalar("getitem", source, slice(1, None))
         return tuple(growable(recorder, each) for each in self.given)
 

@@ -75,7 +75,7 @@ class TracedList(Growing, Traced):
         """The list as a recording has it: that of a branch has the lists of the one around it as inputs."""
         if tracer is self.tracer:
             return self
-        found = self._as_it_is(tracer, tracer.arguments(self))
+        found = self.as_it_is(tracer, tracer.arguments(self))
         found.sized_by, found.given, found.constants = self.sized_by, self.given, self.constants
         found.objects, found.samples = self.objects, self.samples
         return found
@@ -84,10 +84,10 @@ class TracedList(Growing, Traced):
         """A list of the same kind for another value."""
         found = TracedList(self.tracer, value, concrete, True)
         found.shared, found.with_none = self.shared, self.with_none
-        found.ends, found.most = self.ends, self.most
+        found.ends, found.most, found.objects = self.ends, self.most, self.objects
         return found
 
-    def _as_it_is(self, tracer: Tracer | None = None, value: Value | None = None) -> TracedList:
+    def as_it_is(self, tracer: Tracer | None = None, value: Value | None = None) -> TracedList:
         """The list that this one is now, which nothing changes; that of another recording has a value there."""
         found = TracedList(tracer or self.tracer, value or self.value, self.concrete, self.varies)
         found.with_none = self.with_none
@@ -183,11 +183,13 @@ class TracedList(Growing, Traced):
         if name in ("pop", "popleft"):
             before, item, after = self._parted(*(args if name == "pop" else [0]))
             self.become(tracer.scalar("cat_strings", before, after))
-            return item
+            return item if self.objects is None else self.objects(item)
+        if hasattr(self.objects, "plain") and name in ("append", "appendleft", "insert"):
+            args = (*args[:-1], self._plain(args[-1]))
         if options or (name in ("sort", "reverse") and args) or (name == "insert" and self.most is not None):
             fix = _SORT if name == "sort" else CHANGE
             tracer.refuse(f"list.{name} with such arguments cannot be recorded on a list of any length", fix)
-        old = self._as_it_is()
+        old = self.as_it_is()
         match name:
             case "append":
                 new = tracer.scalar("cat_strings", old, [*args])
@@ -221,22 +223,28 @@ class TracedList(Growing, Traced):
         for held in (tracer.scalar("ge", place, 0), tracer.scalar("lt", place, length)):
             if is_traced(held):
                 held.tracer.nodes.append(Node(_LACKS, (held.value,), {}, None, user_line()))
-        old = self._as_it_is()
+        old = self.as_it_is()
         before, after = old[slice(0, place)], old[slice(tracer.scalar("add", place, 1), None)]
         return before, old[index], after
+
+    def _plain(self, item: Any) -> Any:
+        """What stands in the graph for an object that is one more item."""
+        if not isinstance(item, self.objects.kind):
+            self.tracer.refuse(f"a list of {self.objects.kind.__name__} gets another kind of item", CHANGE)
+        return self.objects.plain(item)
 
     def become(self, new: TracedList) -> None:
         """Makes the list another one, in code that may change it."""
         self.sized_by, self.with_none = None, new.with_none
         self._bind(self.tracer, new.value, new.concrete, new.varies)
         if self.place is not None:
-            self.place.put(self._as_it_is())
+            self.place.put(self.as_it_is())
 
     def __setitem__(self, index: Any, item: Any) -> None:
         if self.loop is None or isinstance(index, slice):
             self.tracer.refuse(f"an item {CHANGED}", _ENTRY)
         self.allow_change("list")
-        self.become(self.tracer.scalar("with_entry", self._as_it_is(), index, item))
+        self.become(self.tracer.scalar("with_entry", self.as_it_is(), index, item))
 
     def __delitem__(self, index: Any) -> None:
         self.tracer.refuse(

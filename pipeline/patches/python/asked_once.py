@@ -13,6 +13,7 @@ from typing import Any
 
 from ...lists.iterating import are_nobodys, references
 from ...lists.loop import Loop
+from ...proxies.values.plain_objects import classes_in
 from .loops.constants import ConstantRounds
 from .purity import is_plain_function, is_pure
 
@@ -45,7 +46,8 @@ def _computes(iterator: Any) -> bool:
         if frame is None:
             return True
         known = ChainMap(frame.f_locals, frame.f_globals, vars(builtins))
-        return is_pure(iterator.gi_code, known, shown=_classes(frame.f_locals.get(".0")))
+        shown = _classes(frame.f_locals.get(".0")).union(*map(classes_in, frame.f_locals.values()))
+        return is_pure(iterator.gi_code, known, shown=shown)
     return all(map(is_plain_function, (each for each in _held(iterator) if type(each) is FunctionType)))
 
 

@@ -9,15 +9,13 @@ from __future__ import annotations
 import dis
 import enum
 import inspect
-import re
 import sys
-from collections import ChainMap, Counter, OrderedDict
+from collections import ChainMap
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
-import numpy as np
 import torch
 
 from ....ops.graph.operators.names import TEXT_METHODS
@@ -25,6 +23,8 @@ from ....ops.runtime.primitives.values.dates import FIELDS, NUMBERS
 from ....ops.runtime.user_code import OURS
 from ...proxies.base import is_traced
 from ...proxies.values.known_values import VALUE_CLASSES
+from ...proxies.values.plain_data import CONTAINERS, is_data
+from ...proxies.values.plain_objects import is_named, is_of_fields
 from ..redirect import STAND_INS, Uncached
 from .loops.appending import CHANGES
 from .loops.captured import fills_cell
@@ -156,7 +156,8 @@ class _EffectReader:
     def _reads(self, thing: Any) -> bool:
         self.calls += callable(thing) and type(thing) not in self.shown
         self.module = thing if isinstance(thing, ModuleType) else None
-        return type(thing) in self.shown or _is_plain(thing, self.seen)
+        made = isinstance(thing, type) and thing in self.shown and is_of_fields(thing)
+        return made or type(thing) in self.shown or _is_plain(thing, self.seen, self.shown)
 
     def _is_plain_constant(self, thing: Any) -> bool:
         self.calls += isinstance(thing, CodeType) or callable(thing)
@@ -169,6 +170,11 @@ class _EffectReader:
     def _asks_object(self, index: int, name: str) -> bool:
         """Whether to look up an attribute of an object that a loop goes through, and to call it, changes nothing."""
         variable = self.code[index - 1]
+        if self.shown and index and variable.opname == "LOAD_DEREF":
+            kind = type(self.known.get(variable.argval))
+            return kind in self.shown and self._asks_class(kind, name)
+        if variable.opname == "LOAD_ATTR" and self.shown:  # of what an object holds
+            return is_named(name, self.shown) and all(self._asks_class(kind, name) for kind in self.shown)
         if not self.shown or index == 0 or variable.opname != "LOAD_FAST":
             return False
         known = self.local.get(variable.argval)
@@ -246,7 +252,7 @@ def _stored(code: Sequence[dis.Instruction], index: int) -> Any:
 
 def _holds_containers(local: Mapping[str, Any]) -> bool:
     """Whether a container among local variables holds others, which an operator may change in place."""
-    held = [each.values() if isinstance(each, dict) else each for each in local.values() if type(each) in _CONTAINERS]
+    held = [each.values() if isinstance(each, dict) else each for each in local.values() if type(each) in CONTAINERS]
     return any(
         isinstance(item, list | set | dict | bytearray) and not is_traced(item) for each in held for item in each
     )
@@ -288,41 +294,19 @@ def _known(function: FunctionType) -> Mapping[str, Any]:
     return ChainMap(_contents(cells), function.__globals__, vars(sys.modules["builtins"]))
 
 
-def _is_plain(thing: Any, seen: frozenset[int]) -> bool:
+def _is_plain(thing: Any, seen: frozenset[int], shown: frozenset[type] = frozenset()) -> bool:
     """Whether to read a thing, and to call it if it can be called, changes nothing."""
     if isinstance(thing, ModuleType):
         return _package(thing.__name__) in _PACKAGES
     if isinstance(thing, FunctionType):
         if id(thing) in seen:
             return True
-        return is_pure(thing.__code__, _known(thing), seen | {id(thing)})
+        return is_pure(thing.__code__, _known(thing), seen | {id(thing)}, shown)
     if isinstance(thing, type) and thing in VALUE_CLASSES:
         return True
     if isinstance(thing, BuiltinFunctionType) or (isinstance(thing, type) and not issubclass(thing, enum.Enum)):
         return thing.__module__ == "builtins" and thing.__name__ in _BUILTINS
-    return _is_data(thing)
-
-
-MOST_DATA = 10_000
-_PLAIN = (
-    *VALUE_CLASSES, type(None), bool, int, float, complex, str, bytes, range, slice, dis.Instruction, re.Pattern,
-    np.ndarray, np.generic, torch.Tensor, torch.dtype, torch.device, enum.Enum, enum.EnumMeta,
-)  # fmt: skip
-_CONTAINERS = (list, tuple, set, frozenset, dict, OrderedDict, Counter, torch.Size)
-
-
-def _is_data(thing: Any) -> bool:
-    """Whether a thing is data all through: no iterator, which is another one once it is read, and nothing to call."""
-    waiting, count = [thing], 0
-    while waiting:
-        item = waiting.pop()
-        count += 1
-        if is_traced(item) or isinstance(item, _PLAIN):
-            continue
-        if count > MOST_DATA or type(item) not in _CONTAINERS:
-            return False
-        waiting += [*item, *item.values()] if isinstance(item, dict) else item
-    return True
+    return is_data(thing)
 
 
 def _contents(cells: Mapping[str, Any]) -> dict[str, Any]:

@@ -37,8 +37,8 @@ class MadeForm:
 
     @property
     def classes(self) -> frozenset[type]:
-        """The class of the objects, and no other."""
-        return self.form.classes
+        """The class of the objects, and those of the objects that they hold."""
+        return self.form.classes.union(*(each.classes for each in self.inner.values()))
 
     @property
     def is_compared_otherwise(self) -> bool:

@@ -7,7 +7,7 @@ object around those of the recording, with its methods and with all that is the 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ....ops.runtime.primitives.named_tuples import as_named_tuple, is_record
@@ -165,6 +165,31 @@ def is_object(thing: Any) -> bool:
         return False
     own = kind.__new__ is object.__new__ and kind.__getattribute__ is object.__getattribute__
     return own and not hasattr(kind, "__getattr__") and bool(names_of(thing))
+
+
+def classes_in(thing: Any, levels: int = 3) -> set[type]:
+    """The class of an object, and those of the objects that it holds; none for anything else."""
+    if not levels or is_traced(thing) or not is_object(thing):
+        return set()
+    return {type(thing)}.union(*(classes_in(each, levels - 1) for each in held_in(thing)))
+
+
+def is_named(name: str, kinds: Iterable[type]) -> bool:
+    """Whether some class says that its objects have an attribute."""
+    return any(hasattr(kind, name) or name in getattr(kind, "__dataclass_fields__", ()) for kind in kinds)
+
+
+def is_of_fields(kind: type) -> bool:
+    """Whether to make an object of a class does nothing but to set its fields: of a dataclass, or a namedtuple."""
+    own = getattr(kind, "__init__", None)
+    made = dataclasses.is_dataclass(kind) and getattr(own, "__qualname__", "") == f"{kind.__qualname__}.__init__"
+    generated = made and getattr(getattr(own, "__code__", None), "co_filename", "") == "<string>"
+    return (generated and not hasattr(kind, "__post_init__")) or hasattr(kind, "_make")
+
+
+def held_in(thing: Any) -> list[Any]:
+    """The values of the attributes of an object."""
+    return [getattr(thing, name) for name in names_of(thing)]
 
 
 def names_of(thing: Any) -> tuple[str, ...]:
