@@ -8,6 +8,7 @@ reads before it stores them, and those that are read after the loop. Before each
 from __future__ import annotations
 
 from collections import deque
+from enum import Enum
 from typing import Any
 
 import torch
@@ -211,8 +212,9 @@ class Fold(FoldNode):
         own = form_of_results(self.recorder, items)
         form = self.members.setdefault(place, own)
         if getattr(own, "kind", None) is not getattr(form, "kind", None):
-            what = f"an object in some rounds, of {getattr(own or form, 'kind', type).__name__}"
-            self._refuse(f"appends {what}", "Append what it holds: items.append(member.name).")
+            kind = (own or form).kind
+            what = "a member of an Enum" if issubclass(kind, Enum) else f"a {kind.__name__}"
+            self._refuse(f"appends {what} in some rounds", "Append its name: items.append(member.name).")
         return items if form is None else [form.plain(item) for item in items]
 
     def _grown(self, place: int, value: Any) -> Any:

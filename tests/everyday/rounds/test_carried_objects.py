@@ -1,4 +1,4 @@
-"""Loops that carry objects, or fill lists with them whose items the rounds read: greedy choices of boxes, the best one."""
+"""Loops that carry objects, or fill lists with them whose items the rounds read: greedy choices of boxes."""
 
 from __future__ import annotations
 
