@@ -103,7 +103,8 @@ def _check_scalar(where: str, kind: ScalarType | ListType, value: Any) -> None:
     if wanted is None:
         return
     if not isinstance(value, wanted) or (isinstance(value, bool) and bool not in wanted):
-        raise SignatureError("wrong type", where=where, got=type(value).__name__, expected=kind.kind)
+        fix = "" if value is not None else _FOR_NONE.get(kind.kind, "")
+        raise SignatureError("wrong type", where=where, got=type(value).__name__, expected=kind.kind, fix=fix)
     items: Any = value if wanted == (list,) else (value,)
     for item in items:
         if type(item) not in _PLAIN:  # some print or compare otherwise than their values
@@ -115,6 +116,12 @@ def _check_scalar(where: str, kind: ScalarType | ListType, value: Any) -> None:
 
 
 _PLAIN = (bool, int, float, complex, str)
+_FOR_NONE = {
+    "int": "Pass a number that stands for None, such as -1, for which the function asks.",
+    "float": "Pass float('nan') for None, and ask for it by math.isnan.",
+    "str": "Pass a text that stands for None, such as '', for which the function asks.",
+}
+"""Kinds of inputs -> what to do where a value may be missing."""
 
 
 def _check_sizes(

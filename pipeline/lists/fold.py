@@ -212,7 +212,7 @@ class Fold(FoldNode):
         own = form_of_results(self.recorder, items)
         form = self.members.setdefault(place, own)
         if getattr(own, "kind", None) is not getattr(form, "kind", None):
-            kind = (own or form).kind
+            kind: Any = getattr(own or form, "kind", type)
             what = "a member of an Enum" if issubclass(kind, Enum) else f"a {kind.__name__}"
             self._refuse(f"appends {what} in some rounds", "Append its name: items.append(member.name).")
         return items if form is None else [form.plain(item) for item in items]

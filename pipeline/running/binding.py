@@ -134,7 +134,7 @@ class Binding:
                     raise SignatureError(
                         "a fixed value differs",
                         where=f"input {where!r}", got=_brief(value), expected=plain_text(tree)[:80],
-                        fix="Trace the function with an example of it that is a tensor, a number or a string.",
+                        fix=_OF_NONE if tree is None and isinstance(value, int | float | str) else _WITH_EXAMPLE,
                     )  # fmt: skip
 
     def _converted(self, value: Any, kind: Type, where: str) -> Any:
@@ -158,13 +158,15 @@ class Binding:
     def _mapping(self, tree: dict[Any, Any], value: Any, where: str, flat: list[Any]) -> None:
         if not isinstance(value, Mapping) or value.keys() != tree.keys():
             got = f"keys {list(value)}" if isinstance(value, Mapping) else type(value).__name__
-            raise SignatureError(
-                "another structure", where=f"input {where!r}", got=got, expected=f"a dict with keys {list(tree)}"
-            )
+            expected, fix = f"a dict with keys {list(tree)}", _OF_KEYS if isinstance(value, Mapping) else ""
+            raise SignatureError("another structure", where=f"input {where!r}", got=got, expected=expected, fix=fix)
         for key, part in tree.items():
             self._fill(part, value[key], f"{where}[{key!r}]", flat)
 
 
+_WITH_EXAMPLE = "Trace the function with an example of it that is a tensor, a number or a string."
+_OF_NONE = "Trace with an example that is no None; let float('nan'), -1 or '' stand for a value that may be missing."
+_OF_KEYS = "Where the keys vary, let the function take two lists, of the keys and of the values."
 _FREE = "A list comprehension over it, or tracepack.map(fn, items), keeps its length free, where all items are alike."
 
 

@@ -62,6 +62,28 @@ def test_another_value_of_a_fixed_parameter_is_refused(given: dict[str, Any], te
             pipeline.run({"x": torch.rand(5, 4), **given})
 
 
+def _filled(record: dict[str, Any]) -> float:
+    return float(record["age"]) + (record["income"] or 2.0)
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        (
+            {"age": 3, "income": 2.0},
+            r"got 2.0; expected None. Trace with an example that is no None; let float\('nan'\)",
+        ),
+        ({"age": None, "income": None}, "got NoneType; expected int. Pass a number that stands for None, such as -1"),
+        ({"age": 3}, r"expected a dict with keys \['age', 'income'\]. Where the keys vary, let the function take two"),
+    ],
+)
+def test_values_that_may_be_missing_and_keys_that_vary_have_a_form(given: dict[str, Any], text: str) -> None:
+    for pipeline in both(tracepack.trace(_filled, {"age": 30, "income": None})):
+        assert pipeline({"age": 4, "income": None}) == 6.0
+        with pytest.raises(tracepack.SignatureError, match=text):
+            pipeline(given)
+
+
 def test_an_example_in_place_of_a_default_makes_an_input_that_keeps_the_default() -> None:
     mod = tracepack.trace(weigh, torch.rand(3, 4), 3, mask=torch.rand(3, 3))
     x = torch.rand(5, 6)
