@@ -29,6 +29,7 @@ from ..proxies.values.made_objects import form_of_results
 from ..recording.recorder import Recorder
 from ..rules.gradients import end_grad_mode, follow_grad_mode
 from .walking.reached import RoundsReach
+from .walking.uneven import uneven, with_lists
 from .ways import EMPTY, MOST_WAYS, Fork, Tree, Way, closed_graph, from_outside, list_of_results, samples_of
 
 
@@ -269,9 +270,8 @@ class Loop:
 
     def _list_results(self, kept: list[Way]) -> None:
         """Makes one value of each list that a way gives, where they have different lengths."""
-        if len({len(way.result) if type(way.result) is list else -1 for way in kept}) < 2:
-            return
-        self._change(kept, lambda result: self.recorder.scalar("list", result))
+        if paths := list(uneven([way.result for way in kept])):
+            self._change(kept, lambda result: with_lists(self.recorder, result, paths))
 
     def _change(self, kept: list[Way], function: Callable[[Any], Any]) -> None:
         """Makes other results of those of some ways, by nodes at the ends of these."""

@@ -147,7 +147,7 @@ def changes_others(code: Sequence[Any], body: Sequence[int], lists: set[str], fr
 
     These lists may be used for nothing else in it; those that are free in any way.
     """
-    body = [at for at in body if at == 0 or code[at - 1].argval not in free]
+    body = [at for at in body if not (at and code[at - 1].opname in LOADS and code[at - 1].argval in free)]
     appends = [at for at in body if _is_method(code[at], "append") and code[at - 1].argval in lists]
     uses = sum(code[at].opname in LOADS and code[at].argval in lists for at in body)
     changes = sum(code[at].argval in CHANGES and code[at].opname in _METHODS and not _sorts(code, at) for at in body)
