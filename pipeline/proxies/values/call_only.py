@@ -38,7 +38,7 @@ class CallOnly:
     def __eq__(self, other: object) -> bool:
         self._refuse_asked()
 
-    def __hash__(self) -> int:
+    def __hash__(self) -> int:  # noqa: PLE0309  # it refuses, always
         self._refuse_asked()
 
     def __repr__(self) -> str:

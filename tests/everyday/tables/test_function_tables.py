@@ -135,13 +135,15 @@ QUESTIONS = {
 @pytest.mark.parametrize("question", QUESTIONS)
 @pytest.mark.parametrize("name", ASKED)
 def test_what_else_is_asked_of_a_chosen_function_never_answers_for_the_stand_in(question, name) -> None:
-    function = QUESTIONS[question]
+    function, refused = QUESTIONS[question], ""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the key is fixed
             mod = tracepack.trace(lambda text, name: (ASKED[name](text), function(name)), "Ab", name)
     except tracepack.RecordError as error:
-        assert "which function a table gives for a traced key is asked" in str(error)
+        refused = str(error)
+    if refused:
+        assert "which function a table gives for a traced key is asked" in refused
         return
     for text, other in itertools.product(("", "xY"), ASKED):
         try:
