@@ -8,7 +8,6 @@ from typing import Any
 
 from ....ops.graph.errors import RecordError
 from ....ops.runtime.user_code import user_line
-from ..values.call_only import refuse_asked
 
 _CHANGED = "Make a new object for each, in a new list: [replace(item, field=value) for item in items]."
 _IDENTITY = "Compare what they hold, such as a number of their own: a.index != b.index."
@@ -42,10 +41,8 @@ class Copies:
         """Refuses to tell whether two things are one, where they are copies.
 
         Raises:
-            RecordError: they are, or one of them is a function of a table.
+            RecordError: they are.
         """
-        if not any(thing is None for thing in things):
-            refuse_asked(*things)
         if all(id(thing) in self._made for thing in things):
             what = f"whether two objects of a list of any length are one, of {type(things[0]).__name__}, is not known"
             raise RecordError(what, where=str(user_line() or ""), fix=_IDENTITY)
