@@ -32,6 +32,7 @@ from ..proxies.make import TracedOptional
 from ..proxies.scalars import TracedInt, TracedNumber
 from ..proxies.sets import TracedSet
 from ..proxies.strings import TracedStr
+from ..proxies.values.call_only import refuse_asked
 from ..proxies.values.library_value import LibraryValue
 from ..proxies.values.members import TracedMember
 from ..recording.branch import Branch
@@ -127,11 +128,13 @@ def _digits(plain: Callable[[Any], str], spec: str) -> Callable[[Any], Any]:
 
 def _type(*args: Any, **kwargs: Any) -> Any:
     """Stands for `type`, which sees through what stand-ins pretend to be."""
+    refuse_asked(*args)
     return args[0].__class__ if len(args) == 1 and is_traced(args[0]) else type(*args, **kwargs)
 
 
 def _isinstance(thing: Any, kinds: Any, /) -> bool:
     """Stands for `isinstance`: a signature does not hold whether a tensor is of a subclass of `torch.Tensor`."""
+    refuse_asked(thing)
     found, recorder = isinstance(thing, kinds), _active()
     if recorder is not None and type(thing) is TracedOptional:
         other = isinstance(thing.sample, kinds)
@@ -150,6 +153,7 @@ def _attribute(plain: Callable[..., Any]) -> Callable[..., Any]:
 
     def attribute(thing: Any, name: str, /, *default: Any) -> Any:
         recorder = _active()
+        refuse_asked(thing)
         given = recorder is not None and isinstance(thing, torch.Tensor) and id(thing) in recorder.given
         if recorder is not None and given and isinstance(name, str) and not hasattr(torch.Tensor, name):
             recorder.refuse(f"an attribute of a tensor, {name!r}, is no part of a signature", "Pass it as an input.")
@@ -165,6 +169,7 @@ def _identity(plain: Callable[[Any], int]) -> Callable[[Any], int]:
 
     def identity(thing: Any, /) -> int:
         recorder = _active()
+        refuse_asked(thing)
         return plain(thing) + (id(recorder) if recorder is not None and is_traced(thing) else 0)
 
     return identity

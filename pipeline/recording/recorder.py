@@ -273,7 +273,9 @@ class Recorder(TorchFunctionMode):
         return self._depth > 0
 
     def array(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        """Records a function of numpy, or an operator on arrays."""
+        """Records a function of numpy, or an operator on arrays; one that writes nothing in the running branch."""
+        if (running := innermost(self)) is not self and not (writes(name) or outputs_of(kwargs)):
+            return running.array(name, *args, **kwargs)
         with self.refusing(), torch._C.DisableTorchFunction():
             refuse_errstate(self)
             outputs = outputs_of(kwargs)
@@ -286,11 +288,7 @@ class Recorder(TorchFunctionMode):
         return array_rank(self, array)
 
     def allow_array_write(self, outputs: Iterable[Any]) -> None:
-        """Refuses to write into an array from outside of this recording.
-
-        Args:
-            outputs: the arrays that are to take results.
-        """
+        """Refuses to write into an array from outside of this recording, where such are to take results, too."""
         if current() is not self:
             self.refuse("a branch writes to a numpy array", "Write before or after it, or use torch functions inside.")
         if any(type(out) is np.ndarray for out in outputs):

@@ -27,6 +27,7 @@ from ...proxies.scalars import TracedNumber
 from ...proxies.sets import TracedCounter, TracedSet
 from ...proxies.sets import dict_of as growing_dict
 from ...proxies.strings import TracedStr
+from ...proxies.values.call_only import refuse_asked
 from ...proxies.values.library_value import LibraryValue
 from ...proxies.values.maybe import MaybeThing
 from ...proxies.values.members import TracedMember
@@ -268,6 +269,7 @@ def _identical(operands: Any) -> Any:
     recorder = active()
     if recorder is not None and one is not other:
         recorder.rounds.copies.refuse_identity(one, other)
+        refuse_asked(*(() if one is None or other is None else operands))
     if recorder is not None and TracedMember in (type(one), type(other)):
         return one.is_member(other) if type(one) is TracedMember else other.is_member(one)
     if recorder is not None and one is not other and MaybeThing in (type(one), type(other)):

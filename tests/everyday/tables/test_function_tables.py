@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import types
 import warnings
 
 import pytest
@@ -105,3 +107,48 @@ def test_functions_that_do_more_or_give_several_types_are_refused_with_a_form(na
     with pytest.raises(tracepack.RecordError, match="a table of functions is asked by a traced key") as caught:
         tracepack.trace(function, "3", key)
     assert "only compute and give one type" in str(caught.value)
+
+
+def lower(text):
+    return text.lower()
+
+
+lower.kind = "lower"
+ASKED = {"upper": str.upper, "reverse": reversed_text, "lower": lower}
+QUESTIONS = {
+    "identity": lambda name: ASKED[name] is reversed_text,
+    "no identity": lambda name: ASKED[name] is not reversed_text,
+    "equality": lambda name: ASKED[name] == reversed_text,
+    "membership": lambda name: ASKED[name] in (reversed_text, lower),
+    "a set": lambda name: ASKED[name] in {reversed_text, lower},
+    "a key": lambda name: {reversed_text: 1, lower: 2, str.upper: 3}[ASKED[name]],
+    "hash": lambda name: hash(ASKED[name]) == hash(reversed_text),
+    "id": lambda name: id(ASKED[name]) == id(reversed_text),
+    "class": lambda name: isinstance(ASKED[name], types.FunctionType),
+    "type": lambda name: type(ASKED[name]) is types.FunctionType,
+    "an attribute": lambda name: getattr(ASKED[name], "kind", "none"),
+    "an attribute or none": lambda name: hasattr(ASKED[name], "kind"),
+    "text": lambda name: str(ASKED[name])[:9],
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("name", ASKED)
+def test_what_else_is_asked_of_a_chosen_function_never_answers_for_the_stand_in(question, name) -> None:
+    function, refused = QUESTIONS[question], ""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the key is fixed
+            mod = tracepack.trace(lambda text, name: (ASKED[name](text), function(name)), "Ab", name)
+    except tracepack.RecordError as error:
+        refused = str(error)
+    if refused:
+        assert "which function a table gives for a traced key is asked" in refused
+        return
+    for text, other in itertools.product(("", "xY"), ASKED):
+        try:
+            found = mod(text, other)
+        except tracepack.GuardError:
+            assert other != name
+        else:
+            assert found == (ASKED[other](text), function(other))

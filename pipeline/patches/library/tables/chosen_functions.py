@@ -8,6 +8,7 @@ from typing import Any
 
 from .....ops.graph.operators.names import TEXT_METHODS
 from .....ops.runtime.user_code import asking_frame, attribute
+from ....proxies.values.call_only import CallOnly
 from ....recording.control_flow import cond
 from ....recording.recorder import Recorder
 from ...python.loops.constants import Key, goes_both_ways, running_sides, went_both_ways
@@ -18,12 +19,14 @@ MOST_FUNCTIONS = 32
 
 def as_recorded(function: Any) -> Callable[..., Any]:
     """The function, or what stands for a builtin or a method of str."""
+    if type(function) is ChosenFunction:
+        return function
     if attribute(function, "__objclass__") is str and attribute(function, "__name__", "") in TEXT_METHODS:
         return lambda text, *args: getattr(text, function.__name__)(*args)
     return stand_in_of(function)  # type: ignore[no-any-return]  # the user's own
 
 
-class ChosenFunction:
+class ChosenFunction(CallOnly):
     """Stands for a function of a table: each call goes all ways, and the file runs the one of the key.
 
     Args:
@@ -34,19 +37,25 @@ class ChosenFunction:
     """
 
     def __init__(self, recorder: Recorder, functions: Sequence[Any], place: Any, asked: Key) -> None:
-        self.recorder, self.functions, self.place, self.asked = recorder, functions, place, asked
+        super().__init__(recorder)
+        self._functions, self._place, self._asked = functions, place, asked
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """As for the function that the key has."""
-        with running_sides(self.asked), self.recorder.refusing():  # the function may handle errors of its own
+        with running_sides(self._asked), self._tracer.refusing():  # the function may handle errors of its own
             return self._called(0, args, kwargs)
 
     def _called(self, number: int, args: Any, kwargs: Any) -> Any:
         """What the functions from a number on give."""
-        own = partial(as_recorded(self.functions[number]), *args, **kwargs)
-        if number + 1 == len(self.functions):
+        own = partial(as_recorded(self._functions[number]), *args, **kwargs)
+        if number + 1 == len(self._functions):
             return own()
-        return cond(self.place == number, own, lambda: self._called(number + 1, args, kwargs))
+        return cond(self._place == number, own, lambda: self._called(number + 1, args, kwargs))
+
+
+def _is_plain(thing: Any) -> bool:
+    """Whether a thing can be called, and Python takes it for true as it does any function."""
+    return callable(thing) and not {"__bool__", "__len__"} & set(dir(type(thing)))
 
 
 def chosen_function(recorder: Recorder, table: Any, key: Any, *default: Any) -> ChosenFunction | None:
@@ -62,7 +71,7 @@ def chosen_function(recorder: Recorder, table: Any, key: Any, *default: Any) -> 
         return None
     functions = [*(table.values() if type(table) is dict else table), *default]
     frame = asking_frame()
-    if frame is None or not 1 < len(functions) <= MOST_FUNCTIONS or not all(map(callable, functions)):
+    if frame is None or not 1 < len(functions) <= MOST_FUNCTIONS or not all(map(_is_plain, functions)):
         return None
     asked = (frame.f_code.co_filename, frame.f_code.co_firstlineno, frame.f_code.co_name, frame.f_lasti)
     if not goes_both_ways(asked):
