@@ -29,7 +29,7 @@ from ..recording.recorder import Recorder
 from .carried import Carried, begun, kind_of_carried
 from .walking.empty_lists import OrEmpty
 from .walking.fold_node import FoldNode
-from .walking.parts import OF_TUPLE
+from .walking.laid_out import OF_TUPLE
 from .walking.variable_parts import VariableParts
 
 

@@ -8,6 +8,7 @@ operands, so that its graph is closed. The result for the example is computed by
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -21,7 +22,7 @@ from ...ops.graph.traverse import leaves as leaves_of
 from ...ops.graph.types import ANY, Type
 from ...ops.runtime.placement import home_of
 from ...ops.runtime.plan import Plan
-from ...ops.runtime.primitives.control_flow import rounds
+from ...ops.runtime.primitives.control_flow import EndlessError, LimitedRounds, rounds
 from ...ops.runtime.torch_compiler import exports_here, takes_control_flow
 from ...ops.runtime.user_code import user_line
 from ...ops.tracing_hook import current, recording
@@ -142,6 +143,8 @@ def _tuple(result: Any) -> tuple[Any, ...]:
     return tuple(result) if isinstance(result, tuple | list) else (result,)
 
 
+MOST_UNTAKEN = 1000
+"""The rounds of a loop that runs on a side which the example does not take, where it may never end."""
 _UNLIKE = "the branches return different structures or dtypes"
 
 
@@ -209,7 +212,11 @@ class _Control:
             raise self.error("the body records other operators in its second round than in its first")
         with torch._C.DisableTorchFunction():
             going, body_plan = (lambda *now: [self.truth(plans[0].run([*now])[0])], lambda *now: plans[1].run([*now]))
-            state = rounds(going, body_plan, state, extra)
+            try:
+                with LimitedRounds(MOST_UNTAKEN) if self.recorder.untaken else nullcontext():
+                    state = rounds(going, body_plan, state, extra)
+            except EndlessError:  # on an example that Python never takes there
+                state = following
         arguments = self.recorder.arguments
         return self.add((*graphs, arguments(tuple(leaves)), arguments(constant)), state, spec)
 

@@ -10,7 +10,7 @@ from ...proxies.trees import concrete
 from ...proxies.values.maybe import MaybeThing
 from ...recording.recorder import Recorder
 from ..carried import Carried
-from .parts import PlainPart, form_of
+from .laid_out import PlainPart, form_of
 
 
 class VariableParts:

@@ -79,7 +79,50 @@ def or_another_dict(x):
     return out
 
 
+def reckoned(prices):
+    lines, total = [], 0.0
+    for price in prices:
+        doubled = price * 2
+        lines.append(doubled)
+        total += doubled
+    return lines, total
+
+
+def marked(words):
+    out, count = [], 0
+    for word in words:
+        loud = word + "!"
+        out.append(loud)
+        count += 1
+    return out, count
+
+
+def two_lists(prices):
+    first, second = [], []
+    for price in prices:
+        doubled = price * 2
+        first.append(doubled)
+        second.append(doubled + 1)
+    return first, second
+
+
+def reasons(text):
+    found = []
+    if "spam" in text:
+        found.append("spam")
+    return found
+
+
+PRICES = ([[1.0, 2.0]], [[[3.0]], [[1.0, 2.0, 5.0]], [[]]])
 CASES = {
+    "what an operator makes": Case(reckoned, *PRICES),
+    "what an operator makes of texts": Case(marked, [["a", "b"]], [[["x"]], [[]], [["q", "r", "s"]]]),
+    "two lists of what an operator makes": Case(two_lists, *PRICES),
+    "lists in records": Case(
+        lambda texts: [{"reasons": reasons(text), "both": (text, reasons(text))} for text in texts],
+        [["spam a", "b"]],
+        [[["x"]], [[]], [["b", "spam", "c spam"]]],
+    ),
     "texts": Case(texts, [["a ", "b"]], [[["x"]], [["x", " y", "z "]], [[]]]),
     "rows": Case(rows, [torch.rand(3, 4)], [[torch.rand(5, 4)], [torch.rand(1, 4)]]),
     "records": Case(records, [torch.rand(3, 4)], [[torch.rand(5, 4)], [torch.rand(1, 4)]]),
