@@ -162,6 +162,7 @@ def _is_called(code: Any, index: int) -> bool:
 
 
 _RECEIVERS = {**RECEIVERS, **OPERATORS}
+_LIST_TO_TUPLE = 6  # the argument of CALL_INTRINSIC_1 from Python 3.12 on
 _MODULO = (6, 19)  # the arguments of BINARY_OP for % and %=
 _IN_PLACE = (13, 20)  # those for += and |=
 
@@ -289,8 +290,8 @@ def _of(this: Any, index: int, instructions: Sequence[Any], rounds: Comprehensio
             return [*applied(starred(before, after)), unpack]
         case "UNPACK_SEQUENCE" if instructions[index - 1].opname.startswith("CALL"):
             return [*applied(GENERATED), this]
-        case "LIST_TO_TUPLE":
-            return [*applied(PLAIN), this]
+        case "LIST_TO_TUPLE" | "CALL_INTRINSIC_1" if name == "LIST_TO_TUPLE" or this.arg == _LIST_TO_TUPLE:
+            return [*applied(PLAIN), this]  # it takes the memory of what it is given for that of a list
         case "GET_ITER" if index in rounds.begins:
             return [*applied(iterated(rounds.begins[index])), this]
         case "RETURN_VALUE" if rounds.returns:

@@ -106,9 +106,14 @@ def by_label(rows):
     return {name: max(areas) for name, areas in groups.items()}
 
 
+def mixed_arguments(rows):
+    return [Box(0.0, *row[1:], y2=1.0).area for row in rows[:, :3].tolist()], [(0.5, *row) for row in rows.tolist()]
+
+
 torch.manual_seed(8)
 ROWS = [[torch.rand(size, 4)] for size in (3, 5, 1, 8)]
-CASES = {each.__name__: Case(each, ROWS[0], ROWS[1:]) for each in (overlaps, kept, best, points, replaced, by_label)}
+FUNCTIONS = (overlaps, kept, best, points, replaced, by_label, mixed_arguments)
+CASES = {each.__name__: Case(each, ROWS[0], ROWS[1:]) for each in FUNCTIONS}
 
 
 @pytest.mark.parametrize("name", CASES)
