@@ -128,7 +128,8 @@ def _lines(graph: Graph) -> Iterator[str]:
     made = {id(leaf): node for node in walk(graph) for leaf in leaves(node.output) if isinstance(leaf, Value)}
     inputs, unbounded = set(map(id, graph.inputs)), set[str]()
     for node in walk(graph):
-        if isinstance(node.target, Guard) and node.target.reason.startswith(_ONLY) and (form := before_call(node.line)):
+        held = isinstance(node.target, Guard) and node.target.reason.startswith(_ONLY)
+        if held and id(node.args[0]) not in constant and (form := before_call(node.line)):
             yield f"{node.line}: what it gives is fixed to that of the example. {form}"
         elif isinstance(node.target, Guard):
             value = node.args[0]

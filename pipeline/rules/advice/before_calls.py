@@ -115,6 +115,8 @@ def _asked(tree: ast.AST, line: SourceLine) -> Iterator[tuple[ast.expr, str]]:
     for part in ast.walk(tree):
         if isinstance(part, ast.Call | ast.Attribute | ast.Subscript) and holds(part, line.line):
             name = _name_in_library(part, known)
+            if name.startswith("io.") and isinstance(part, ast.Call) and not (part.args or part.keywords):
+                continue  # an empty stream, to which the line writes
             if name and not name.startswith(_RECORDED) and (name.startswith(_FUNCTIONS) or _is_of_module(name)):
                 yield part, name
 

@@ -115,6 +115,14 @@ def test_one_line_says_it_for_all_that_a_library_asks() -> None:
     assert len(found) == 1
 
 
+def test_what_is_written_to_a_stream_of_its_own_is_not_said() -> None:
+    def shown(x):
+        print(x.shape[0], end="", file=io.StringIO())
+        return x * 2
+
+    assert "as an argument" not in _said(shown, torch.rand(3))
+
+
 def test_the_forms_work() -> None:
     mod = loaded(lambda word, get_close_matches: get_close_matches, "opn", closest("opn"))
     assert mod("clos", closest("clos")) == ["close"]
