@@ -162,6 +162,10 @@ def _told(data: bytes) -> str:
     return "" if told.getvalue().replace("\n", "").isprintable() else "a command shows a text as it is"
 
 
+_OF_TORCH = "(Triggered internally at "
+"""What torch's warnings of its own end with, which say nothing of the file, and have tabs."""
+
+
 def _loaded(data: bytes, feed: dict[str, Any]) -> str:
     said: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
@@ -174,7 +178,8 @@ def _loaded(data: bytes, feed: dict[str, Any]) -> str:
             said = [str(error)]
         except Exception as error:
             return f"{type(error).__name__}: {error}"[:150]
-    said += [str(each.message) for each in caught if each.category is not DeprecationWarning]
+    own = [each for each in caught if each.category is not DeprecationWarning]
+    said += [text for text in (str(each.message) for each in own) if _OF_TORCH not in text]
     if any(not text.replace("\n", "").isprintable() for text in said):
         return "a text that is not shown as it is"
     return "a long text" if any(len(text) > LONGEST for text in said) else ""
