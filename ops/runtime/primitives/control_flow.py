@@ -115,7 +115,7 @@ def rounds(
 def _map(body: Callable[..., Any], lists: Any, constant: Any = (), *tests: Callable[..., Any]) -> list[Any]:
     """The results for the items of some lists of one length, of those items for which all tests hold, one by one."""
     if tests and (other := _other("filter")) is not None:
-        return other(body, lists, constant, *tests)  # type: ignore[no-any-return]
+        return other(body, lists, constant, *tests)  # type: ignore[no-any-return]  # a list
     if len({len(items) for items in lists}) > 1:
         raise GuardError("the lists of a loop have different lengths", got=[len(items) for items in lists])
     rounds = zip(*lists, strict=True)

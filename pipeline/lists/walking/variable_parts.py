@@ -85,7 +85,8 @@ class VariableParts:
         rest = iter(parts)
 
         def in_round(missing: Any, thing: Any) -> Any:
-            return None if (missing if type(missing) is bool else decide(missing)) else thing  # type: ignore[misc]
+            assert decide is not None
+            return None if (missing if type(missing) is bool else decide(missing)) else thing
 
         def afterwards(missing: Any, thing: Any) -> Any:
             if type(missing) is bool:

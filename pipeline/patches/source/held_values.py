@@ -237,7 +237,7 @@ class _Replacing(ast.NodeTransformer):
 
     def held(self, node: ast.AST) -> ast.expr | None:
         """What an expression holds; None where it is another one."""
-        raise NotImplementedError
+        raise NotImplementedError  # each way of holding a value has its own
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         """A comparison, maybe with None."""
