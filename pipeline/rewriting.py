@@ -13,7 +13,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import zip_longest
+from itertools import product, zip_longest
 from pathlib import PurePath
 from types import FunctionType
 from typing import Any
@@ -25,7 +25,9 @@ from ..ops.graph.types import TensorType
 from ..ops.runtime.user_code import attribute, user_stacklevel
 from .attempts import GivenUp
 from .lists.fixed import telling
-from .patches.source.written_anew import choices_of, written_anew
+from .patches.plain_code.calling import NOT_PLAIN
+from .patches.plain_code.regions import Region
+from .patches.source.written_anew import choices_of, is_block, written_anew
 from .pipeline import Pipeline
 from .proxies.branches import LIBRARY_BRANCH, RAISING_BRANCH
 from .recheck.mismatch import NO_INPUT, OF_MOMENT
@@ -93,10 +95,12 @@ def with_choices_anew(process: Callable[..., Any], attempt: Callable[[list[Any]]
         best = attempt([])
     except RecordError as error:
         problem = error
-    asked, causes = _asked(best, problem), dict[str, str]()
+    asked, causes, lines = _asked(best, problem), dict[str, str](), set[Line]()
     if asked:
         search = _Search(process, attempt, best)
-        best, causes = search.result(asked), search.causes
+        best, causes, lines = search.result(asked), search.causes, search.taken
+    blocks = _Blocks(process, attempt, best, lines)
+    best = blocks.result(_places(problem) if best is None else _fixing(best))
     if best is None:
         assert problem is not None
         raise _explained(process, problem, causes)
@@ -210,6 +214,78 @@ class _Search:
         return found
 
 
+MOST_BLOCKS = 12
+"""Recordings with blocks of plain Python."""
+MOST_LOOPS = 2
+"""Loops before a statement that may belong to its block."""
+
+
+class _Blocks:
+    """Attempts in which statements that no recording follows are blocks of plain Python.
+
+    Args:
+        process: the user's function.
+        attempt: as above.
+        best: what was found without, if anything was.
+        lines: the choices and loops that are written anew in that.
+    """
+
+    def __init__(
+        self,
+        process: Callable[..., Any],
+        attempt: Callable[[list[Any]], Attempted],
+        best: Attempted | None,
+        lines: set[Line],
+    ) -> None:
+        self.attempt, self.best, self.lines = attempt, best, lines
+        self.functions = list(_functions(process))
+        self.left, self.own = MOST_BLOCKS, {*self.functions[:1]}
+
+    def result(self, places: set[tuple[str, int]]) -> Attempted | None:
+        """The best attempt.
+
+        Args:
+            places: the lines that are refused, or fix something.
+        """
+        taken: list[Region] = []
+        while places:
+            further = next(filter(None, (self._with(taken, region) for region in self._regions(places))), None)
+            if further is None:
+                break
+            taken, places = further
+        return self.best
+
+    def _with(self, taken: list[Region], region: Region) -> tuple[list[Region], set[tuple[str, int]]] | None:
+        """What an attempt with one more block leaves to be done; None where it fails at that."""
+        self.left -= 1
+        if self.left < 0:
+            return None
+        blocks, earlier = [*taken, region], []
+        if self.best is not None:
+            earlier = [*self.best.earlier, self.best.found]
+        with written_anew(self.functions, self.lines, blocks):
+            try:
+                found = self.attempt(earlier)
+            except Exception as error:
+                if self.best is not None or str(error).startswith(NOT_PLAIN):
+                    return None
+                beyond = _places(error) - {(PurePath(region.path).name, region.line)}
+                return (blocks, beyond) if beyond and taken == [] else None
+        if self.best is not None and not _is_better(found, self.best):
+            return None
+        self.best = found
+        return blocks, _fixing(found)
+
+    def _regions(self, places: set[tuple[str, int]]) -> Iterator[Region]:
+        for function in self.functions:
+            path, traced = function.__code__.co_filename, function in self.own
+            lines = sorted(number for name, number in places if name == PurePath(path).name)
+            for line, rest, loops in product(lines, (True, False), range(1 + MOST_LOOPS)):
+                region = Region(path, line, rest, traced and rest, loops)
+                if is_block(function, region):
+                    yield region
+
+
 def _is_better(found: Attempted, before: Attempted) -> bool:
     return found.guards() < before.guards() and found.sizes() <= before.sizes()
 
@@ -233,6 +309,12 @@ def _asked(attempted: Attempted | None, problem: Exception | None) -> set[tuple[
         return _of_branch(problem)
     given_up = attempted.earlier.refused, attempted.earlier.of_lists
     return set(_guarded(attempted.found.graph)).union(*map(_of_branch, given_up))
+
+
+def _fixing(attempted: Attempted) -> set[tuple[str, int]]:
+    """The lines on which a recording holds for one way, or fixes a length."""
+    begun = [match for match in map(_PLACE.match, [*attempted.lines, *attempted.earlier.notes]) if match]
+    return _asked(attempted, None) | {(match[1], int(match[2])) for match in begun}
 
 
 def _of_branch(problem: Exception | None) -> set[tuple[str, int]]:

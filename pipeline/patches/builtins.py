@@ -45,6 +45,8 @@ from .python.callees import register
 from .python.dunders import OPERATORS, looks_up_operators, operator_of, refuse_kept_operators
 from .python.instructions import instrumented
 from .redirect import own, redirected, stand_in
+from .plain_code.calling import BLOCKS
+from .plain_code.sources import remember
 from .source.choosers import CHOOSERS
 from .source.written_anew import code_to_record
 
@@ -312,7 +314,7 @@ def as_written() -> Iterator[None]:
 
 def _known(function: FunctionType) -> Mapping[str, Any]:
     """What the global names in a function mean."""
-    return ChainMap(function.__globals__, builtins.__dict__, CHOOSERS)
+    return ChainMap(function.__globals__, builtins.__dict__, CHOOSERS, BLOCKS)
 
 
 def _changed(function: FunctionType, deeply: bool) -> CodeType:
@@ -321,7 +323,9 @@ def _changed(function: FunctionType, deeply: bool) -> CodeType:
     deeply = deeply or looks_up_operators(plain)
     special.register()  # scipy may have been imported since
     code = redirected(with_identity(code_to_record(plain)), _known(function), deeply)
-    return instrumented(code) if deeply else code
+    found = instrumented(code) if deeply else code
+    remember(found, plain)
+    return found
 
 
 def _copied(function: FunctionType, deeply: bool) -> FunctionType:

@@ -90,7 +90,7 @@ _TABLES = (
     "lookup", "lookup_all", "tolist", "dict", "zip", "zip_strict", "enumerate", "sorted", "total", "any", "all", "list",
     "keys", "values", "items", "rows", "index", "counted", "reversed", "statistics",
     "sorted_by", "best_by", "fsum", "prod", "math_pow", "unique", "counts", "most_common", "from_keys", "kept",
-    "dropped", "with_entry", "runs", "foremost",
+    "dropped", "with_entry", "runs", "foremost", "plain_code",
 )  # fmt: skip
 
 _WRITING = frozenset(name for name in _BINARY if name[0] == "i" and name != "invert") | {"setitem"}
@@ -98,7 +98,7 @@ _VIEWING = (
     "getitem", "pos", "real", "imag", "min", "max", "draw", "generator", "and_", "or_", "dict", "zip", "zip_strict",
     "enumerate", "sorted", "sorted_by", "best_by", "list", "values", "items", "total", "cat_strings", "rows",
     "reversed", "keys", "lookup", "lookup_all", "prod", "statistics", "unique", "from_keys", "most_common", "counts",
-    "with_entry", "foremost",
+    "with_entry", "foremost", "plain_code",
 )  # fmt: skip
 
 DRAWING = ("py.draw", "py.generator", "py.seeded")

@@ -118,6 +118,10 @@ def _of_library(name: str) -> Callable[..., Any] | None:
         from .values.decimals import decimal_of
 
         return decimal_of
+    if name == "plain_code":
+        from .plain_code.running import plain_code
+
+        return plain_code
     if name in ("text", "digest", "checksum"):
         from .text.library_texts import FUNCTIONS
 

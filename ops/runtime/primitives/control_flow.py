@@ -90,6 +90,24 @@ class LimitedRounds(Change):
         _rounds.set(self.before)
 
 
+def round_counter() -> Callable[[], None]:
+    """What counts the rounds of loops that begin now, and ends those that go on for longer than allowed."""
+    left = _rounds.get()
+    if left is None:
+        return _uncounted
+    rest = iter(range(left))
+
+    def count() -> None:
+        if next(rest, None) is None:
+            raise EndlessError
+
+    return count
+
+
+def _uncounted() -> None:
+    pass
+
+
 def _while(test: Callable[..., Any], body: Callable[..., Any], carried: Any, constant: Any = ()) -> Any:
     if (other := _other("while_loop")) is not None:
         return other(test, body, carried, constant)

@@ -7,7 +7,7 @@ under both names in Python.
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from .choice_expressions import CHANGING, called
 from .scoping import names_set, within
@@ -37,10 +37,19 @@ _MERELY = (
 """What looks at a list or a dict, and gives it no other name."""
 
 
-def own_containers(body: Sequence[ast.stmt]) -> set[str]:
-    """The variables of some statements that have a new list or dict each, which no other variable has."""
+def _is_display(value: ast.expr) -> bool:
+    return isinstance(value, _FRESH)
+
+
+def own_containers(body: Sequence[ast.stmt], is_new: Callable[[ast.expr], bool] = _is_display) -> set[str]:
+    """The variables of some statements that have a new list or dict each, which no other variable has.
+
+    Args:
+        body: the statements.
+        is_new: whether an expression makes a new one.
+    """
     parts = list(within(*body))
-    places = {id(target): target.id for part in parts for target, value in _bound(part) if isinstance(value, _FRESH)}
+    places = {id(target): target.id for part in parts for target, value in _bound(part) if is_new(value)}
     fresh = {*places.values()}
     around = {id(each): part for part in parts for each in ast.iter_child_nodes(part)}
     for part in parts:

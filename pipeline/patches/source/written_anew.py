@@ -14,9 +14,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
 from types import CodeType, FunctionType
+from typing import Any
 
 from ....ops.runtime.interrupts.unheard import Unheard
 from ....ops.runtime.user_code import codes_in
+from ..plain_code.regions import with_blocks
+from ..plain_code.sources import code_as_written
 from .choice_expressions import OWN_SIDE, ChoiceExpressions
 from .choice_statements import FunctionBody
 from .forms_of_choices import copied
@@ -27,17 +30,22 @@ _anew: ContextVar[Mapping[tuple[str, CodeType], CodeType] | None] = ContextVar("
 
 
 @contextmanager
-def written_anew(functions: Iterable[FunctionType], lines: Collection[tuple[str, int]]) -> Iterator[None]:
+def written_anew(
+    functions: Iterable[FunctionType], lines: Collection[tuple[str, int]], blocks: Collection[Any] = ()
+) -> Iterator[None]:
     """While it is entered, recordings run functions whose choices and loops on some lines are calls.
 
     Args:
         functions: those that may be changed.
         lines: paths and numbers of lines.
+        blocks: the regions of code that become blocks of plain Python.
     """
     made: dict[tuple[str, CodeType], CodeType] = {}
     for code in {function.__code__ for function in functions}:
         own = frozenset(number for path, number in lines if path == code.co_filename)
-        if own & _lines_of(code) and (found := _changed(code, code.co_filename, own)) is not None:
+        plain = frozenset(each for each in blocks if each.path == code.co_filename)
+        asked = own | {each.line for each in plain}
+        if asked & _lines_of(code) and (found := _changed(code, code.co_filename, own, plain)) is not None:
             made[code.co_filename, code] = found
     token = _anew.set(made)
     try:
@@ -60,19 +68,29 @@ def choices_of(function: FunctionType, numbers: Collection[int]) -> set[int]:
     }
 
 
+def is_block(function: FunctionType, region: Any) -> bool:
+    """Whether statements of a function can be a block of plain Python, as far as their source shows."""
+    code = function.__code__
+    if region.line not in _lines_of(code):
+        return False
+    return _changed(code, code.co_filename, frozenset(), frozenset([region])) is not None
+
+
 def _lines_of(code: CodeType) -> set[int]:
     return {number for each in codes_in(code) for _, _, number in each.co_lines() if number is not None}
 
 
 @lru_cache(256)
-def _changed(code: CodeType, path: str, lines: frozenset[int]) -> CodeType | None:
+def _changed(
+    code: CodeType, path: str, lines: frozenset[int], blocks: frozenset[Any] = frozenset()
+) -> CodeType | None:
     """The code of a function whose choices on some lines are calls; None where there are none, or no source.
 
     Python takes equal codes of two files for one; the path tells them apart.
     """
     try:
         with Unheard():
-            return _written("".join(linecache.getlines(path)), code, lines)
+            return _written("".join(linecache.getlines(path)), code, lines, blocks)
     except (SyntaxError, ValueError, RecursionError):  # no source of Python
         return None
 
@@ -82,7 +100,7 @@ def _parsed(source: str) -> ast.Module:
     return ast.parse(source)
 
 
-def _written(source: str, code: CodeType, lines: frozenset[int]) -> CodeType | None:
+def _written(source: str, code: CodeType, lines: frozenset[int], blocks: frozenset[Any]) -> CodeType | None:
     """The code, of the function of the file that it was made from; only the statement around it is compiled."""
     statements, imports = _parsed(source).body, _imports(source)
     for around in (each for each in statements if _first_line(each) <= code.co_firstlineno <= (each.end_lineno or 0)):
@@ -90,11 +108,28 @@ def _written(source: str, code: CodeType, lines: frozenset[int]) -> CodeType | N
         for number in range(0 if place is None else sum(map(_has(code), ast.walk(around)))):
             changed = copied(around)
             function = list(filter(_has(code), ast.walk(changed)))[number]
-            if place is None or not _writes(function, lines):
+            blocked = isinstance(function, ast.FunctionDef) and with_blocks(function, blocks, code.co_freevars)
+            if place is None or not (_writes(function, lines) or blocked):
                 continue
             found = _at(_compiled(changed, imports, code), place)
             if found is not None and found != code and found.co_freevars == code.co_freevars:
                 return _with_own_names(found, code.co_name)
+    return None
+
+
+def definition_of(function: FunctionType) -> ast.FunctionDef | ast.Lambda | None:
+    """The definition of a function in its file, as a copy; None where it is not there, or not as Python read it."""
+    code = code_as_written(function)
+    try:
+        with Unheard():
+            source = "".join(linecache.getlines(code.co_filename))
+            statements, imports = _parsed(source).body, _imports(source)
+            for around in (e for e in statements if _first_line(e) <= code.co_firstlineno <= (e.end_lineno or 0)):
+                found = list(filter(_has(code), ast.walk(around)))
+                if len(found) == 1 and _place(_compiled(around, imports, code), code) is not None:
+                    return copied(found[0])  # type: ignore[return-value]  # `_has` takes no other kinds
+    except (SyntaxError, ValueError, RecursionError):  # no source of Python
+        pass
     return None
 
 

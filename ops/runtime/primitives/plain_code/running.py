@@ -1,0 +1,196 @@
+"""What runs a block of plain Python: its text, once compiled, and the check of what it gives."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import copy
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from types import FunctionType
+from typing import Any
+
+from ....graph.errors import GraphError, GuardError
+from ...interrupts.unheard import Unheard
+from ..control_flow import round_counter
+from ..nesting import check_nesting
+from . import guarded
+from .language import BUILTINS, MUTATES
+from .writing import CALLED, GUARDS, Guarding, checked
+
+LONGEST = 1 << 22
+"""The characters of the longest block."""
+_CONTAINERS = (list, dict, set)
+
+
+class Block:
+    """A block of plain Python, compiled.
+
+    Args:
+        text: its source.
+    """
+
+    def __init__(self, text: str) -> None:
+        if len(text) > LONGEST:
+            raise GraphError("a block of plain Python is too long", got=len(text), expected=f"at most {LONGEST}")
+        with Unheard():
+            tree = checked(text)
+            attributes = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+            stores = any(isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load) or
+                         isinstance(node, ast.AugAssign) for node in ast.walk(tree))
+            self.changes = stores or bool(attributes & MUTATES)
+            self.name = tree.body[-1].name  # type: ignore[attr-defined]  # `checked` says that it is a function
+            self.code = compile(ast.fix_missing_locations(Guarding().visit(tree)), "<plain code>", "exec")
+        self.constants = {
+            each.targets[0].id for each in tree.body if isinstance(each, ast.Assign)  # type: ignore[attr-defined]
+        }
+        self.held = self._names(guarded.Guarded(()))
+        self.fixed = {id(each) for name in self.constants for each in containers(self.held[name])}
+
+    def _names(self, guards: guarded.Guarded) -> dict[str, Any]:
+        """The global names of the block."""
+        names = {"__builtins__": {}, **BUILTINS, **{CALLED.format(n): f for n, f in guarded.CALLS.items()}}
+        names |= {"<slice>": builtins.slice, **_operations(guards)}
+        exec(self.code, names)  # a text that was checked, without builtins
+        return names
+
+    def run(self, given: tuple[Any, ...]) -> Any:
+        """What the block gives for some arguments.
+
+        Raises:
+            GuardError: it does what a block must not do.
+        """
+        others = self.fixed
+        if self.changes:
+            others = others | {id(each) for each in containers(given)}
+        names = self._bound(guarded.Guarded(others))
+        try:
+            found = names[self.name](*given)
+        except guarded.RefusedError as refusal:
+            raise refusal.error from None
+        check_nesting([found])
+        if self.fixed and any(id(each) in self.fixed for each in containers(found)):
+            found = copy.deepcopy(found)
+        return found
+
+    def _bound(self, guards: guarded.Guarded) -> dict[str, Any]:
+        """The global names with other guards; the constants stay."""
+        names = self.held | _operations(guards)
+        for name, each in self.held.items():
+            if isinstance(each, FunctionType) and each.__code__.co_filename == self.code.co_filename:
+                names[name] = _rebound(each, names)
+        return names
+
+
+def _operations(guards: guarded.Guarded) -> dict[str, Any]:
+    found = (
+        guards.attribute, guards.own, guarded.ordered, guards.binary, guards.augmented, guards.augment_entry,
+        guards.function, guarded.formatted, guarded.joined, round_counter(),
+    )  # fmt: skip
+    return dict(zip(GUARDS, found, strict=True))
+
+
+def _rebound(function: FunctionType, names: dict[str, Any]) -> FunctionType:
+    found = FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
+    found.__kwdefaults__ = function.__kwdefaults__
+    return found
+
+
+def containers(thing: Any) -> Iterator[Any]:
+    """The lists, dicts and sets in a thing, itself among them, each once."""
+    waiting, seen = [thing], set[int]()
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, _CONTAINERS):
+            if id(each) in seen:
+                continue
+            seen.add(id(each))
+            yield each
+        if isinstance(each, dict):
+            waiting += [item for item in each.values() if not isinstance(item, _PLAIN)]
+        elif isinstance(each, list | tuple):
+            waiting += [item for item in each if not isinstance(item, _PLAIN)]
+
+
+_PLAIN = (str, int, float, bytes)
+
+
+@lru_cache(256)
+def block_of(text: str) -> Block:
+    """The block of a text, compiled once."""
+    return Block(text)
+
+
+def plain_code(text: str, kind: Any, *given: Any) -> Any:
+    """Runs a block, and checks that it gives a result of the kind that the recording relies on."""
+    found = block_of(text).run(given)
+    if (other := misfit(found, kind)) is not None:
+        raise GuardError(
+            "the code gives another kind of value than on the example of the trace", got=other,
+            expected=described(kind), fix="Trace with an example that shows it, or choose a value of the same kind.",
+        )  # fmt: skip
+    return found
+
+
+_KINDS: dict[str, type] = {"int": int, "float": float, "bool": bool, "str": str, "complex": complex}
+
+
+def misfit(found: Any, kind: Any) -> str | None:
+    """What a value is where it is not of a kind; None where it is.
+
+    Args:
+        found: the value.
+        kind: the name of a type, "any" for all that an archive holds, or a list: ``["list", kind]``,
+            ``["dict", kind]`` of texts to that, ``["tuple", kind, …]``, ``["keys", [key, kind], …]``.
+    """
+    if kind == "any":
+        return None if _is_holdable(found) else type(found).__name__
+    if isinstance(kind, str):
+        return None if type(found) is _KINDS[kind] else type(found).__name__
+    name, *parts = kind
+    if type(found) is not (dict if name == "keys" else getattr(builtins, name)):
+        return type(found).__name__
+    if name == "keys":
+        keys = [key for key, _ in parts]
+        if list(found) != keys:
+            return f"a dict with the keys {list(found)}"
+        pairs = [(found[key], inner) for key, inner in parts]
+    elif name == "tuple":
+        if len(found) != len(parts):
+            return f"a tuple of {len(found)}"
+        pairs = list(zip(found, parts, strict=True))
+    elif name == "dict":
+        if any(type(key) is not str for key in found):
+            return "a dict with other keys than texts"
+        pairs = [(item, parts[0]) for item in found.values()]
+    else:
+        pairs = [(item, parts[0]) for item in found]
+    inner = next((other for item, each in pairs if (other := misfit(item, each)) is not None), None)
+    return None if inner is None else f"a {type(found).__name__} with {inner}"
+
+
+def described(kind: Any) -> str:
+    """A kind in words."""
+    if isinstance(kind, str):
+        return "a value that an archive can hold" if kind == "any" else kind
+    name, *parts = kind
+    if name == "keys":
+        return f"a dict with the keys {[key for key, _ in parts]}"
+    return f"{name}[{', '.join(map(described, parts))}]"
+
+
+def _is_holdable(thing: Any) -> bool:
+    """Whether a result may hold it: plain values, and lists, tuples and dicts by their exact class."""
+    waiting = [thing]
+    while waiting:
+        each = waiting.pop()
+        if type(each) in (list, tuple):
+            waiting += each
+        elif type(each) is dict:
+            waiting += each.values()
+            if any(type(key) not in (str, int, float, bool) for key in each):
+                return False
+        elif type(each) not in (str, int, float, bool, complex, type(None)):
+            return False
+    return True
+

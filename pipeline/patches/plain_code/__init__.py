@@ -1,0 +1,1 @@
+"""Statements of a recorded function that become one block of plain Python in the graph."""

@@ -1,0 +1,90 @@
+"""Values of Python as source: literals, and the constants of a block."""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from collections import Counter, OrderedDict, defaultdict, deque
+from typing import Any
+
+from ....ops.runtime.primitives.plain_code.language import BUILTINS
+
+SCALARS = (bool, int, float, complex, str, bytes, type(None))
+MOST_LEVELS = 50
+
+
+class UnplainError(Exception):
+    """What no block can have: the message says what it is."""
+
+
+def is_plain(thing: Any, levels: int = MOST_LEVELS) -> bool:
+    """Whether a thing is a number, a text, None, a pattern, or a container of those, by exact classes."""
+    kind = type(thing)
+    if levels == 0:
+        return False
+    if kind in (list, tuple, set, frozenset):
+        return all(is_plain(each, levels - 1) for each in thing)
+    if kind is dict:
+        return all(is_plain(k, levels - 1) and is_plain(v, levels - 1) for k, v in thing.items())
+    return kind in SCALARS or kind is re.Pattern
+
+
+def literal(thing: Any, part: Any = None) -> ast.expr:
+    """The source of a thing.
+
+    Args:
+        thing: the value.
+        part: gives the source of a part that has one of its own, else None.
+
+    Raises:
+        UnplainError: it has no source.
+    """
+    if part is not None and (found := part(thing)) is not None:
+        return found  # type: ignore[no-any-return]  # an expression
+    kind = type(thing)
+    if kind is float and not math.isfinite(thing):
+        return _made("float", ast.Constant(repr(thing)))
+    if kind in SCALARS:
+        return ast.Constant(thing)
+    if kind is list:
+        return ast.List([literal(each, part) for each in thing], ast.Load())
+    if kind is tuple:
+        return ast.Tuple([literal(each, part) for each in thing], ast.Load())
+    if kind is dict:
+        return ast.Dict([literal(each, part) for each in thing], [literal(each, part) for each in thing.values()])
+    if kind in (set, frozenset):
+        items = ast.List([literal(each, part) for each in _sorted(thing)], ast.Load())
+        return _made(kind.__name__, items)
+    if kind is re.Pattern:
+        return _made("re.compile", ast.Constant(thing.pattern), ast.Constant(int(thing.flags) & ~int(re.UNICODE)))
+    return _of_library(thing, part)
+
+
+def _of_library(thing: Any, part: Any) -> ast.expr:
+    """A container of the module collections."""
+    kind = type(thing)
+    pairs = [ast.Tuple([literal(k, part), literal(v, part)], ast.Load()) for k, v in thing.items()] if isinstance(
+        thing, dict
+    ) else []
+    table = _made("dict", ast.List(pairs, ast.Load()))
+    if kind in (Counter, OrderedDict):
+        return _made(f"collections.{kind.__name__}", table)
+    if kind is defaultdict and BUILTINS.get(getattr(thing.default_factory, "__name__", "")) is thing.default_factory:
+        return _made("collections.defaultdict", ast.Name(thing.default_factory.__name__, ast.Load()), table)
+    if kind is deque:
+        items = ast.List([literal(each, part) for each in thing], ast.Load())
+        return _made("collections.deque", items, ast.Constant(thing.maxlen))
+    raise UnplainError(f"it uses a {kind.__name__}")
+
+
+def _sorted(items: Any) -> list[Any]:
+    return sorted(items, key=lambda each: (type(each).__name__, repr(each)))
+
+
+def _made(name: str, *args: ast.expr) -> ast.expr:
+    module, _, own = name.rpartition(".")
+    function: ast.expr = ast.Name(own, ast.Load())
+    if module:
+        function = ast.Attribute(ast.Name(module, ast.Load()), own, ast.Load())
+    return ast.Call(function, list(args), [])

@@ -1,0 +1,193 @@
+"""Which statements of a function become a block of plain Python, and the call that stands in their place."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ....ops.runtime.primitives.plain_code.writing import refused
+from ..source.changed_containers import own_containers
+from ..source.scoping import certainly_set, names_read, names_set, parameters, read_first, within
+
+
+@dataclass(frozen=True)
+class Region:
+    """A statement of a function, by a line in it.
+
+    Attributes:
+        path: of the file; line: the number of the line.
+        rest: whether all that follows up to the end of the function belongs to it.
+        result: whether the function is the traced one, so that nothing is asked of what it gives.
+        loops: how many loops before it belong to it, too.
+    """
+
+    path: str
+    line: int
+    rest: bool
+    result: bool = False
+    loops: int = 0
+
+
+def with_blocks(function: ast.FunctionDef, regions: Collection[Region], free: Collection[str]) -> int:
+    """Writes a call in place of the statements of some regions; returns in place of how many regions.
+
+    Args:
+        function: changed in place.
+        regions: those of the file.
+        free: the variables of functions around it.
+    """
+    count = 0
+    for region in sorted(regions, key=lambda each: -each.line):
+        place = next((n for n, each in enumerate(function.body) if _holds(each, region.line)), None)
+        if place is None:
+            continue
+        first, end = _begin(function.body, place, region.loops), len(function.body) if region.rest else place + 1
+        made = None if first is None else _Block(function, first, end, free).call(region.result)
+        if made is not None:
+            function.body[first:end] = [made]
+            count += 1
+    return count
+
+
+def _begin(body: Sequence[ast.stmt], place: int, loops: int) -> int | None:
+    """The place of the first statement, with what sets variables to new lists and the like right before it.
+
+    None where there are fewer loops before.
+    """
+    for _ in range(loops):
+        before = [n for n, each in enumerate(body[:place]) if isinstance(each, ast.For | ast.While)]
+        if not before:
+            return None
+        place = before[-1]
+    while place and _begins(body[place - 1]):
+        place -= 1
+    return place
+
+
+def _begins(line: ast.stmt) -> bool:
+    """Whether a statement defines a function, or sets variables to what asks for nothing but their own parts."""
+    if isinstance(line, ast.FunctionDef):
+        return True
+    if not isinstance(line, ast.Assign | ast.AnnAssign) or line.value is None:
+        return False
+    values = line.value.elts if isinstance(line.value, ast.Tuple) else [line.value]
+    return all(isinstance(each, ast.Constant | ast.UnaryOp) or makes_new(each) for each in values)
+
+
+def makes_new(value: ast.expr) -> bool:
+    """Whether an expression makes a new list, dict or set."""
+    match value:
+        case ast.BinOp(one, ast.Mult(), other):
+            return isinstance(one, ast.List) or isinstance(other, ast.List)
+        case ast.Call(ast.Name() | ast.Attribute() as function):
+            return ast.unparse(function).removeprefix("collections.") in _MAKERS
+    return isinstance(value, ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp)
+
+
+_MAKERS = ("set", "dict", "list", "sorted", "Counter", "defaultdict", "deque", "OrderedDict")
+
+
+def _holds(line: ast.stmt, number: int) -> bool:
+    return line.lineno <= number <= (line.end_lineno or line.lineno)
+
+
+class _Block:
+    """Some statements of a function.
+
+    Args:
+        function: the function.
+        first: the place of the first statement; end: that after the last one.
+        free: the variables of functions around it.
+    """
+
+    def __init__(self, function: ast.FunctionDef, first: int, end: int, free: Collection[str]) -> None:
+        self.before, self.body, self.after = function.body[:first], function.body[first:end], function.body[end:]
+        self.own = own_containers(function.body, makes_new) - parameters(function.args)
+        given = parameters(function.args)
+        declared = [part for part in within(*function.body) if isinstance(part, ast.Global | ast.Nonlocal)]
+        self.shared = {name for part in declared for name in part.names}
+        self.free, self.known = {*free}, given | certainly_set(self.before)
+        self.maybe = given | names_set(self.before)
+        self.local = given | names_set(function.body)
+        self.captured = _captured(self.before + self.after)
+
+    def call(self, result: bool) -> ast.stmt | None:
+        """The statement that stands in their place; None where they cannot be a block.
+
+        Args:
+            result: whether what they return is the result of the traced function.
+        """
+        returns = any(isinstance(part, ast.Return) for part in within(*self.body))
+        bad = any(refused(part) for line in plainly(self.body) for part in ast.walk(line))
+        if bad or (returns and self.after) or (not returns and not self.after):
+            return None
+        own = [part for part in within(*self.body) if isinstance(part, ast.Yield | ast.YieldFrom)]
+        written = names_set(self.body)
+        if own or written & (self.shared | self.captured):
+            return None
+        asked = names_read(self.body) & (self.local | self.free)
+        unsure = (read_first(self.body) & self.local & self.maybe) - self.known
+        if unsure:
+            return None
+        given = sorted(asked & (self.known | self.free))
+        if returns:
+            call = _called([*plainly(self.body)], given, self.own & {*given}, result)
+            return _placed(ast.Return(call), self.body[0])
+        later = read_first(self.after)
+        results = sorted(later & (written | (self.own & asked)))
+        if not results or not {*results} <= self.known | certainly_set(self.body):
+            return None
+        parts: list[ast.expr] = [ast.Name(each, ast.Load()) for each in results]
+        text = [*plainly(self.body), ast.Return(ast.Tuple(parts, ast.Load()))]
+        call = _called(text, given, self.own & {*given}, result=False)
+        targets: list[ast.expr] = [ast.Name(each, ast.Store()) for each in results]
+        return _placed(ast.Assign([ast.Tuple(targets, ast.Store())], call), self.body[0])
+
+
+def _captured(lines: Sequence[ast.stmt]) -> set[str]:
+    """The variables that functions defined elsewhere read, maybe later."""
+    functions = [part for line in lines for part in ast.walk(line) if isinstance(part, ast.FunctionDef | ast.Lambda)]
+    return names_read(functions)
+
+
+def plainly(lines: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """Statements without annotations and without texts that document them."""
+    source = ast.parse(ast.unparse(ast.fix_missing_locations(ast.Module([*lines], []))))
+    return [each for each in map(_Plainly().visit, source.body) if each is not None]
+
+
+class _Plainly(ast.NodeTransformer):
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
+        """``x: int = 1`` as ``x = 1``."""
+        self.generic_visit(node)
+        return None if node.value is None else ast.copy_location(ast.Assign([node.target], node.value), node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
+        """A function without annotations."""
+        self.generic_visit(node)
+        node.returns, node.body = None, [each for each in node.body if each is not None] or [ast.Pass()]
+        return node
+
+    def visit_arg(self, node: ast.arg) -> Any:
+        """A parameter."""
+        node.annotation = None
+        return node
+
+    def visit_Expr(self, node: ast.Expr) -> Any:
+        """A text alone, which documents something."""
+        self.generic_visit(node)
+        return None if isinstance(node.value, ast.Constant) else node
+
+
+def _called(body: list[ast.stmt], given: Sequence[str], own: Collection[str], result: bool) -> ast.Call:
+    text = ast.unparse(ast.fix_missing_locations(ast.Module(body, [])))
+    names = [ast.Constant(tuple(given)), ast.Constant(tuple(sorted(own))), ast.Constant(result)]
+    values: list[ast.expr] = [ast.Name(each, ast.Load()) for each in given]
+    return ast.Call(ast.Name("<run_block>", ast.Load()), [ast.Constant(text), *names, *values], [])
+
+
+def _placed(made: ast.stmt, place: ast.stmt) -> ast.stmt:
+    ast.copy_location(made, place)
+    return ast.fix_missing_locations(made)
