@@ -104,6 +104,9 @@ _VIEWING = (
 DRAWING = ("py.draw", "py.generator", "py.seeded")
 """Nodes that draw random numbers, or make or seed a generator of them."""
 
+CODE = "py.plain_code"
+"""The operator whose first argument is a block of plain Python."""
+
 GRADIENTS = ("grad_mode", "own_backward")
 """Nodes that matter with gradients only: they set the grad mode, or say that a custom backward is not recorded."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...graph.errors import GraphError, TrustError
 from ...graph.graph import Graph, KernelCall, Node, Operator, target_name
-from ...graph.operators.names import TRUSTED, check_name, grade, is_expression, reason
+from ...graph.operators.names import CODE, TRUSTED, check_name, grade, is_expression, reason
 from ...graph.traverse import every_node, uses
 from .arguments import check_arguments
 
@@ -42,6 +42,10 @@ def _admit(node: Node, name: str, trust: bool, label: str) -> None:
             from .patterns import check_pattern  # what few files need
 
             check_pattern(name, node.args, label)
+        if name == CODE:
+            from .code_patterns import check_code
+
+            check_code(node, label)
     check_arguments(node)
 
 

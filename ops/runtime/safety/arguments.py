@@ -17,7 +17,7 @@ import torch
 from ...graph.errors import GraphError, UnknownOperatorError
 from ...graph.frozen_class import frozen_object
 from ...graph.graph import Constant, Literal, Node, Operator, Value
-from ...graph.operators.names import CONTROL_FLOW, OF_ARRAYS, check_name
+from ...graph.operators.names import CODE, CONTROL_FLOW, OF_ARRAYS, check_name
 from ...graph.traverse import leaves
 from ...graph.types import STR, STRINGS, ScalarType
 from ...graph.verify import check_branches
@@ -60,6 +60,9 @@ def check_arguments(node: Node) -> None:
     if name == "py.draw":
         _check_draw(node)
         return
+    if name == CODE:
+        _check_code(node)
+        return
     if name.startswith("aten."):
         _check_schema(name, node.args, node.kwargs)
         return
@@ -79,6 +82,17 @@ def _check_draw(node: Node) -> None:
             check_arguments(Node(Operator(name), tuple(args), kwargs))
         case _:
             raise _wrong("py.draw", "its arguments", node.args, "a generator, a name, a tuple and a dict")
+
+
+def _check_code(node: Node) -> None:
+    """Checks the text of a block of plain Python, and the kind of what it gives."""
+    from ..primitives.plain_code.running import block_of, is_kind  # few files have one
+
+    match node.args:
+        case [str(text), kind, *given] if not node.kwargs and is_kind(kind):
+            block_of(text).check_count(len(given))
+        case _:
+            raise _wrong(CODE, "its arguments", node.args, "a text, a kind, and what the text is given")
 
 
 def _all_text(kwargs: dict[Any, Any]) -> bool:

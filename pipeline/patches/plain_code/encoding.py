@@ -20,11 +20,19 @@ from ....ops.runtime.primitives.plain_code.language import BUILTINS, LIBRARY
 from ....ops.runtime.primitives.plain_code.writing import refused
 from ....ops.runtime.user_code import attribute, is_users
 from ...proxies.base import is_traced
+from ...proxies.dicts import TracedDict
+from ...proxies.lists import TracedList
+from ...proxies.make import TracedOptional
+from ...proxies.scalars import TracedBool, TracedComplex, TracedFloat, TracedInt
+from ...proxies.strings import TracedStr
 from ..source.written_anew import definition_of
 from .constants import UnplainError, is_plain, literal
 from .regions import plainly
 
 NAME = "block"
+_NO_OBJECTS = ("collections", "builtins", "torch", "numpy", "tracepack", "datetime", "decimal")
+"""Packages whose objects are values, of which more than an attribute may be asked."""
+_VALUES = (TracedInt, TracedFloat, TracedBool, TracedComplex, TracedStr, TracedList, TracedDict, TracedOptional)
 MOST_FUNCTIONS = 40
 _MISSING = object()
 
@@ -68,7 +76,7 @@ class Encoding:
         kinds = (dict, list, tuple, set, frozenset, FunctionType, MethodType, ModuleType, re.Pattern)
         if is_traced(thing) or is_plain(thing) or isinstance(thing, kinds):
             return False
-        return type(thing).__module__ not in ("collections", "builtins", "torch", "numpy")
+        return type(thing).__module__.partition(".")[0] not in _NO_OBJECTS
 
     def _begun(self, name: str, thing: Any, own: bool) -> ast.stmt:
         """What sets a variable to what it is before the block."""
@@ -249,9 +257,8 @@ def refuse_unplain(thing: Any) -> None:
         UnplainError: it is no plain data.
     """
     if is_traced(thing):
-        kept = vars(thing)
-        other = next((each for each in ("objects", "missing") if kept.get(each) is not None), None)
-        if other or not is_plain(thing.concrete) or type(thing.concrete) is re.Pattern or _is_set(thing):
+        special = any(vars(thing).get(each) for each in ("objects", "missing", "ends", "view", "loop"))
+        if type(thing) not in _VALUES or special or not is_plain(thing.concrete):
             raise UnplainError(f"it is given a {type(thing.concrete).__name__}")
         return
     if isinstance(thing, list | tuple | dict):
@@ -261,10 +268,6 @@ def refuse_unplain(thing: Any) -> None:
             refuse_unplain(each)
     elif not is_plain(thing):
         raise UnplainError(f"it is given a {type(thing).__name__}")
-
-
-def _is_set(thing: Any) -> bool:
-    return "Set" in type(thing).__name__
 
 
 def _content(cell: Any) -> Any:

@@ -47,6 +47,16 @@ class Block:
         self.held = self._names(guarded.Guarded(()))
         self.fixed = {id(each) for name in self.constants for each in containers(self.held[name])}
 
+    def check_count(self, count: int) -> None:
+        """Checks how many arguments it is given.
+
+        Raises:
+            GraphError: it takes another number.
+        """
+        expected = self.held[self.name].__code__.co_argcount
+        if count != expected:
+            raise GraphError("a block of plain Python is given another number of arguments", got=count, expected=expected)
+
     def _names(self, guards: guarded.Guarded) -> dict[str, Any]:
         """The global names of the block."""
         names = {"__builtins__": {}, **BUILTINS, **{CALLED.format(n): f for n, f in guarded.CALLS.items()}}
@@ -130,6 +140,22 @@ def plain_code(text: str, kind: Any, *given: Any) -> Any:
             expected=described(kind), fix="Trace with an example that shows it, or choose a value of the same kind.",
         )  # fmt: skip
     return found
+
+
+def is_kind(kind: Any, levels: int = 32) -> bool:
+    """Whether a thing says of which kind a result is, as `misfit` takes it."""
+    match kind:
+        case str():
+            return kind == "any" or kind in _KINDS
+        case ["list" | "dict", inner]:
+            return levels > 0 and is_kind(inner, levels - 1)
+        case ["tuple", *parts]:
+            return levels > 0 and all(is_kind(each, levels - 1) for each in parts)
+        case ["keys", *parts]:
+            pairs = [each for each in parts if isinstance(each, list | tuple) and len(each) == 2]  # noqa: PLR2004
+            named = all(isinstance(key, str) and is_kind(inner, levels - 1) for key, inner in pairs)
+            return levels > 0 and len(pairs) == len(parts) and named
+    return False
 
 
 _KINDS: dict[str, type] = {"int": int, "float": float, "bool": bool, "str": str, "complex": complex}

@@ -119,18 +119,25 @@ def _parts(value: ast.AST) -> Iterator[ast.AST]:
             yield from _parts(each)
 
 
-def patterns(tree: ast.Module) -> Iterator[tuple[str, ast.expr, list[ast.expr]]]:
-    """The calls of functions of re: the kind of each, its pattern, and what follows."""
+def patterns(tree: ast.Module) -> Iterator[tuple[str, ast.Call | None]]:
+    """The uses of functions of re that take a pattern: the name, and the call; None where it is handed on."""
+    called = {id(node.func): node for node in ast.walk(tree) if isinstance(node, ast.Call)}
     for node in ast.walk(tree):
         match node:
-            case ast.Call(ast.Attribute(ast.Name("re"), name), [first, *rest]) if name in OF_PATTERNS:
-                yield name, first, rest
-            case ast.Attribute(ast.Name("re"), name) if name in OF_PATTERNS and not _is_called(tree, node):
-                yield name, node, []
+            case ast.Attribute(ast.Name("re"), name) if name in OF_PATTERNS:
+                yield name, called.get(id(node))
 
 
-def _is_called(tree: ast.Module, part: ast.AST) -> bool:
-    return any(isinstance(node, ast.Call) and node.func is part and node.args for node in ast.walk(tree))
+def compiled_patterns(tree: ast.Module) -> set[str]:
+    """The names of the constants of a block that are compiled patterns."""
+    found = set[str]()
+    for line in tree.body:
+        match line:
+            case ast.Assign([ast.Name(name)], ast.Call(ast.Attribute(ast.Name("re"), "compile"))):
+                found.add(name)
+    set_again = [node.id for each in tree.body if not isinstance(each, ast.Assign) for node in ast.walk(each)
+                 if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)]
+    return found - {*set_again} - {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
 
 
 class Guarding(ast.NodeTransformer):

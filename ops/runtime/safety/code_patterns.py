@@ -1,0 +1,48 @@
+"""Checks the regular expressions of a block of plain Python in a file that is not trusted."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection
+
+from ...graph.errors import TrustError
+from ...graph.graph import Node
+from ..primitives.plain_code.writing import checked, compiled_patterns, patterns
+from .patterns import is_linear
+
+_ARGUMENTS = {"compile": 2, "sub": 3, "search": 2, "match": 2, "fullmatch": 2, "findall": 2, "finditer": 2, "split": 2}
+"""The arguments of the functions of re, without flags for all but the first."""
+_ALONE = ("match", "fullmatch")
+
+
+def check_code(node: Node, label: str) -> None:
+    """Checks the patterns that a block uses.
+
+    Args:
+        node: one whose arguments were checked.
+        label: the name of the file in messages.
+
+    Raises:
+        TrustError: a pattern takes a time without a bound, or is made by the code.
+    """
+    tree = checked(node.args[0])
+    known = compiled_patterns(tree)
+    for name, call in patterns(tree):
+        if call is None or not _is_bounded(name, call, known):
+            raise TrustError(
+                "a regular expression of the file takes a time that has no bound, or is made by its code",
+                where=label, got=f"re.{name}" if call is None else ast.unparse(call)[:80],
+                fix="Pass trust=True (a command: --trust) if you trust where the file comes from.",
+            )  # fmt: skip
+
+
+def _is_bounded(name: str, call: ast.Call, known: Collection[str]) -> bool:
+    given = [each.value if isinstance(each, ast.Constant) else ... for each in call.args]
+    if not call.args or call.keywords or len(given) > _ARGUMENTS[name]:
+        return False
+    if isinstance(call.args[0], ast.Name):
+        return call.args[0].id in known
+    flags = given[1] if name == "compile" and len(given) > 1 else 0
+    if not isinstance(given[0], str) or not isinstance(flags, int):
+        return False
+    return is_linear(given[0], flags, name if name in _ALONE else "search")
