@@ -15,7 +15,6 @@ from types import GeneratorType
 from typing import Any
 
 from ....graph.errors import GuardError
-from ....graph.operators.names import TEXT_METHODS
 from .. import bounded
 from ..nesting import check_nesting
 from ..text import texts
@@ -80,15 +79,9 @@ class Guarded:
             AttributeError: it has none of that name, or none that a block may call.
         """
         kind = type(thing)
-        if kind is str and name in TEXT_METHODS:
-            return partial(_text, name, thing)
-        if name in LOOKING.get(kind, ()):
-            return partial(_formatted, thing) if kind is str else _pattern(thing, name) or getattr(thing, name)
-        if name in CHANGING.get(kind, ()):
-            self.own(thing)
-            if name == "pop" and kind is set:
-                ordered(thing)
-            return getattr(thing, name)
+        get = _METHODS.get((kind, name))
+        if get is not None:
+            return get(self, thing)
         if kind is type and name in OF_CLASSES.get(thing, ()):
             return getattr(thing, name)
         if any(name in names for names in (*LOOKING.values(), *CHANGING.values())):
@@ -160,9 +153,26 @@ def _formatted(text: str, *args: Any, **named: Any) -> str:
     return joined(*parts)
 
 
-def _pattern(thing: Any, name: str) -> Any:
-    """A method of a compiled pattern that makes a text."""
-    return partial(substituted, thing) if name == "sub" and type(thing) is re.Pattern else None
+def _looking(kind: type, name: str) -> Callable[[Guarded, Any], Any]:
+    """What gives a method that changes nothing."""
+    if kind is str:
+        return (lambda _, text: partial(_formatted, text)) if name == "format" else (lambda _, t: partial(_text, name, t))
+    if kind is re.Pattern and name == "sub":
+        return lambda _, pattern: partial(substituted, pattern)
+    return lambda _, thing: getattr(thing, name)
+
+
+def _changing(kind: type, name: str) -> Callable[[Guarded, Any], Any]:
+    """What gives a method that changes its object."""
+    if kind is set and name == "pop":
+        return lambda guards, thing: guards.own(ordered(thing)).pop
+    return lambda guards, thing: getattr(guards.own(thing), name)
+
+
+_METHODS: dict[tuple[type, str], Callable[[Guarded, Any], Any]] = {
+    **{(kind, name): _looking(kind, name) for kind, names in LOOKING.items() for name in names},
+    **{(kind, name): _changing(kind, name) for kind, names in CHANGING.items() for name in names},
+}
 
 
 def substituted(pattern: Any, new: Any, text: str, count: int = 0, flags: int = 0) -> str:
