@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 from ...graph.errors import TrustError
 from ...graph.graph import Node
-from ..primitives.plain_code.writing import checked, compiled_patterns, patterns
+from ..primitives.plain_code.allowed import checked, compiled_patterns, patterns
 from .patterns import is_linear
 
 _ARGUMENTS = {"compile": 2, "sub": 3, "search": 2, "match": 2, "fullmatch": 2, "findall": 2, "finditer": 2, "split": 2}

@@ -22,14 +22,13 @@ from .opaque import Opaque
 NOT_PLAIN = "the code cannot be a block of plain Python"
 
 
-def run_block(
-    text: str, names: tuple[str, ...], own: tuple[str, ...], result: bool, *values: Any
-) -> Any:
+def run_block(text: str, names: tuple[str, ...], own: tuple[str, ...], result: bool, *values: Any) -> Any:
     """Stands for some statements of a function.
 
     Args:
         text: their source.
-        names: their variables that are set before; own: those with a list or dict that no other variable has.
+        names: their variables that are set before.
+        own: those with a list or dict that no other variable has.
         result: whether they give the result of the traced function.
         values: what those variables are.
 
@@ -57,8 +56,10 @@ def _split(text: str) -> Any:
                 return ["tuple", *["any"] * len(first)]
         case [ast.Dict(keys), *_] if keys and all(isinstance(k, ast.Constant) and type(k.value) is str for k in keys):
             named = [k.value for k in keys if isinstance(k, ast.Constant)]
-            if all(isinstance(each, ast.Dict) and [getattr(k, "value", ...) for k in each.keys] == named
-                   for each in returns):
+            if all(
+                isinstance(each, ast.Dict) and [getattr(k, "value", ...) for k in each.keys] == named
+                for each in returns
+            ):
                 return ["keys", *([name, "any"] for name in named)]
     return "any"
 
@@ -80,8 +81,9 @@ def _recorded(recorder: Any, text: str, given: list[Any], kind: Any) -> Any:
         except TracepackError as error:
             raise RecordError(f"{NOT_PLAIN}: {error.what}", where=str(user_line() or "")) from None
         except Exception as error:
-            raise RecordError(f"the code fails on the example: {type(error).__name__}: {error}",
-                              where=str(user_line() or "")) from None
+            raise RecordError(
+                f"the code fails on the example: {type(error).__name__}: {error}", where=str(user_line() or "")
+            ) from None
     kind = _kind(found) if kind is None else kind
     arguments = recorder.arguments((text, kind, *given))
     varies = any(recorder.values.varies(leaf) for leaf in _leaves(given))

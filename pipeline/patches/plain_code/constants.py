@@ -47,6 +47,8 @@ def literal(thing: Any, part: Any = None) -> ast.expr:
         return _made("float", ast.Constant(repr(thing)))
     if kind in SCALARS:
         return ast.Constant(thing)
+    if kind is re.RegexFlag:
+        return ast.Constant(int(thing))
     if kind is list:
         return ast.List([literal(each, part) for each in thing], ast.Load())
     if kind is tuple:
@@ -54,7 +56,10 @@ def literal(thing: Any, part: Any = None) -> ast.expr:
     if kind is dict:
         return ast.Dict([literal(each, part) for each in thing], [literal(each, part) for each in thing.values()])
     if kind in (set, frozenset):
-        items = ast.List([literal(each, part) for each in _sorted(thing)], ast.Load())
+        found = _sorted(thing)
+        if all(isinstance(each, int) for each in thing) and [*kind(found)] != [*thing]:
+            raise UnplainError("it uses a set in an order that depends on how it was made")
+        items = ast.List([literal(each, part) for each in found], ast.Load())
         return _made(kind.__name__, items)
     if kind is re.Pattern:
         return _made("re.compile", ast.Constant(thing.pattern), ast.Constant(int(thing.flags) & ~int(re.UNICODE)))
@@ -64,9 +69,11 @@ def literal(thing: Any, part: Any = None) -> ast.expr:
 def _of_library(thing: Any, part: Any) -> ast.expr:
     """A container of the module collections."""
     kind = type(thing)
-    pairs = [ast.Tuple([literal(k, part), literal(v, part)], ast.Load()) for k, v in thing.items()] if isinstance(
-        thing, dict
-    ) else []
+    pairs = (
+        [ast.Tuple([literal(k, part), literal(v, part)], ast.Load()) for k, v in thing.items()]
+        if isinstance(thing, dict)
+        else []
+    )
     table = _made("dict", ast.List(pairs, ast.Load()))
     if kind in (Counter, OrderedDict):
         return _made(f"collections.{kind.__name__}", table)

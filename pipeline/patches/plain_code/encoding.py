@@ -16,8 +16,8 @@ from enum import Enum
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
+from ....ops.runtime.primitives.plain_code.allowed import refused
 from ....ops.runtime.primitives.plain_code.language import BUILTINS, LIBRARY
-from ....ops.runtime.primitives.plain_code.writing import refused
 from ....ops.runtime.user_code import attribute, is_users
 from ...proxies.base import is_traced
 from ...proxies.dicts import TracedDict
@@ -47,11 +47,9 @@ class Encoding:
         known: what global names mean.
     """
 
-    def __init__(
-        self, body: str, values: Mapping[str, Any], own: Sequence[str], known: Mapping[str, Any]
-    ) -> None:
+    def __init__(self, body: str, values: Mapping[str, Any], own: Sequence[str], known: Mapping[str, Any]) -> None:
         self.constants = dict[int, tuple[str, Any, ast.expr]]()
-        self.functions = dict[int, tuple[str, Any, ast.FunctionDef | None]]()
+        self.functions = dict[tuple[int, int], tuple[str, Any, ast.FunctionDef | None]]()
         self.given = dict[int, tuple[str, Any]]()
         self.objects = {name: thing for name, thing in values.items() if self._is_object(thing)}
         begun = [self._begun(name, thing, name in own) for name, thing in values.items() if name not in self.objects]
@@ -110,7 +108,7 @@ class Encoding:
             return _name(self._helper(thing.__func__, thing.__self__))
         if not is_plain(thing):
             raise UnplainError(f"it uses a {type(thing).__module__}.{type(thing).__qualname__}")
-        if isinstance(thing, bool | int | float | str | type(None)) and len(str(thing)) < 80:  # noqa: PLR2004
+        if isinstance(thing, bool | int | float | str | type(None)) and len(str(thing)) < 80:
             return literal(thing)
         if id(thing) not in self.constants:
             self.constants[id(thing)] = (f"K{len(self.constants)}", thing, literal(thing))
@@ -126,7 +124,7 @@ class Encoding:
 
     def _helper(self, function: FunctionType, owner: Any) -> str:
         """The name of a function of the user's in the block."""
-        key = id(function) ^ id(owner)
+        key = id(function), id(owner)
         if key in self.functions:
             return self.functions[key][0]
         if len(self.functions) >= MOST_FUNCTIONS or not is_users(function.__code__.co_filename):
@@ -290,9 +288,7 @@ def _names(table: symtable.SymbolTable) -> tuple[set[str], set[str]]:
 
 
 def _set(tree: ast.AST) -> set[str]:
-    return {
-        part.id for part in ast.walk(tree) if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load)
-    }
+    return {part.id for part in ast.walk(tree) if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load)}
 
 
 def _name(name: str) -> ast.expr:

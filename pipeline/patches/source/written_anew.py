@@ -81,9 +81,7 @@ def _lines_of(code: CodeType) -> set[int]:
 
 
 @lru_cache(256)
-def _changed(
-    code: CodeType, path: str, lines: frozenset[int], blocks: frozenset[Any] = frozenset()
-) -> CodeType | None:
+def _changed(code: CodeType, path: str, lines: frozenset[int], blocks: frozenset[Any] = frozenset()) -> CodeType | None:
     """The code of a function whose choices on some lines are calls; None where there are none, or no source.
 
     Python takes equal codes of two files for one; the path tells them apart.

@@ -29,14 +29,14 @@ _PARTS = (
     ast.MatchSequence, ast.MatchMapping, ast.MatchStar, ast.MatchAs, ast.MatchOr,
 )  # fmt: skip
 SYNTAX = (*_STATEMENTS, *_EXPRESSIONS, *_PARTS)
-"""The nodes of Python's syntax that a block may have, where `writing.refused` has nothing against them."""
+"""The nodes of Python's syntax that a block may have, where `allowed.refused` has nothing against them."""
 
 _FUNCTIONS = (
     abs, all, any, bool, chr, dict, divmod, enumerate, filter, float, frozenset, int, isinstance, iter, len, list, map,
     max, min, next, ord, pow, range, repr, reversed, round, set, sorted, str, sum, tuple, zip,
 )  # fmt: skip
 _ERRORS = (
-    ValueError, KeyError, IndexError, TypeError, ZeroDivisionError, StopIteration, AttributeError, ArithmeticError,
+    Exception, ValueError, KeyError, IndexError, TypeError, ZeroDivisionError, StopIteration, AttributeError, ArithmeticError,
     LookupError, RuntimeError, AssertionError, OverflowError, UnicodeError, NotImplementedError,
 )  # fmt: skip
 BUILTINS: Mapping[str, Any] = {each.__name__: each for each in (*_FUNCTIONS, *_ERRORS)}
@@ -118,9 +118,3 @@ OF_CLASSES: Mapping[type, tuple[str, ...]] = {
 
 MUTATES = frozenset(name for names in CHANGING.values() for name in names) | {*CHANGE_FIRST}
 """Names by which a block may change a container."""
-
-UNORDERED = (
-    "list", "tuple", "enumerate", "iter", "zip", "map", "filter", "min", "max", "sum", "reversed", "str", "repr",
-    "next",
-)  # fmt: skip
-"""Builtins that go through what they are given in its order."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from types import FunctionType
 from typing import Any
@@ -14,9 +14,11 @@ from ....graph.errors import GraphError, GuardError
 from ...interrupts.unheard import Unheard
 from ..control_flow import round_counter
 from ..nesting import check_nesting
-from . import guarded
+from . import block_texts, gone_through, guarded
+from .allowed import checked
+from .block_refusals import RefusedError, ticking
+from .guarded_text import CALLED, GUARDS, Guarding, makes_sets
 from .language import BUILTINS, MUTATES
-from .writing import CALLED, GUARDS, Guarding, checked
 
 LONGEST = 1 << 22
 """The characters of the longest block."""
@@ -36,13 +38,20 @@ class Block:
         with Unheard():
             tree = checked(text)
             attributes = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-            stores = any(isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load) or
-                         isinstance(node, ast.AugAssign) for node in ast.walk(tree))
+            stores = any(
+                (isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load))
+                or isinstance(node, ast.AugAssign)
+                for node in ast.walk(tree)
+            )
             self.changes = stores or bool(attributes & MUTATES)
             self.name = tree.body[-1].name  # type: ignore[attr-defined]  # `checked` says that it is a function
-            self.code = compile(ast.fix_missing_locations(Guarding().visit(tree)), "<plain code>", "exec")
+            self.code = compile(
+                ast.fix_missing_locations(Guarding(makes_sets(tree)).visit(tree)), "<plain code>", "exec"
+            )
         self.constants = {
-            each.targets[0].id for each in tree.body if isinstance(each, ast.Assign)  # type: ignore[attr-defined]
+            each.targets[0].id
+            for each in tree.body
+            if isinstance(each, ast.Assign)  # type: ignore[attr-defined]
         }
         self.held = self._names(guarded.Guarded(()))
         self.fixed = {id(each) for name in self.constants for each in containers(self.held[name])}
@@ -55,7 +64,9 @@ class Block:
         """
         expected = self.held[self.name].__code__.co_argcount
         if count != expected:
-            raise GraphError("a block of plain Python is given another number of arguments", got=count, expected=expected)
+            raise GraphError(
+                "a block of plain Python is given another number of arguments", got=count, expected=expected
+            )
 
     def _names(self, guards: guarded.Guarded) -> dict[str, Any]:
         """The global names of the block."""
@@ -76,7 +87,7 @@ class Block:
         names = self._bound(guarded.Guarded(others))
         try:
             found = names[self.name](*given)
-        except guarded.RefusedError as refusal:
+        except RefusedError as refusal:
             raise refusal.error from None
         check_nesting([found])
         if self.fixed and any(id(each) in self.fixed for each in containers(found)):
@@ -94,8 +105,9 @@ class Block:
 
 def _operations(guards: guarded.Guarded) -> dict[str, Any]:
     found = (
-        guards.attribute, guards.own, guarded.ordered, guards.binary, guards.augmented, guards.augment_entry,
-        guards.function, guarded.formatted, guarded.joined, round_counter(),
+        guards.attribute, guards.own, gone_through.ordered, gone_through.bounded_items, gone_through.each_ordered,
+        gone_through.gathered, gone_through.require_few, guards.binary, guards.augmented, guards.augment_entry,
+        guards.function, block_texts.formatted, block_texts.joined, ticking(round_counter()),
     )  # fmt: skip
     return dict(zip(GUARDS, found, strict=True))
 
@@ -152,7 +164,7 @@ def is_kind(kind: Any, levels: int = 32) -> bool:
         case ["tuple", *parts]:
             return levels > 0 and all(is_kind(each, levels - 1) for each in parts)
         case ["keys", *parts]:
-            pairs = [each for each in parts if isinstance(each, list | tuple) and len(each) == 2]  # noqa: PLR2004
+            pairs = [each for each in parts if isinstance(each, list | tuple) and len(each) == 2]
             named = all(isinstance(key, str) and is_kind(inner, levels - 1) for key, inner in pairs)
             return levels > 0 and len(pairs) == len(parts) and named
     return False
@@ -219,4 +231,3 @@ def _is_holdable(thing: Any) -> bool:
         elif type(each) not in (str, int, float, bool, complex, type(None)):
             return False
     return True
-

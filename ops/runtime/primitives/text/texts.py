@@ -170,7 +170,7 @@ def _search(kind: str) -> Callable[..., Any]:
         compiled = pattern_of(pattern, flags)
         if kind == "findall":
             _require_text(text, "re.findall")
-            _check_groups(compiled, text)
+            check_groups(compiled, text)
         return getattr(compiled, kind)(text)
 
     return call
@@ -197,11 +197,11 @@ def split(pattern: str, flags: int, text: str, most: int = 0) -> list[Any]:
     """`re.split`."""
     _require_text(text, "re.split")
     compiled = pattern_of(pattern, flags)
-    _check_groups(compiled, text)
+    check_groups(compiled, text)
     return compiled.split(text, most)
 
 
-def _check_groups(pattern: re.Pattern[str], text: str) -> None:
+def check_groups(pattern: re.Pattern[str], text: str) -> None:
     """Checks how many groups all matches together may have."""
     if pattern.groups > 1 and (len(text) + 1) * pattern.groups > MOST_GROUPS:
         raise GuardError("a pattern finds too many groups", expected=f"at most {MOST_GROUPS} in all")

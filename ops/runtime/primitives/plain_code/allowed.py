@@ -1,0 +1,157 @@
+"""What the text of a block of plain Python may hold."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from ....graph.errors import GraphError
+from .language import BUILTINS, LIBRARY, OF_PATTERNS, SYNTAX
+
+_SINGLE = (None, True, False)
+
+
+def refused(node: ast.AST) -> str:
+    """What a node has that a block must not have; empty where it may stand in one."""
+    if not isinstance(node, SYNTAX):
+        return type(node).__name__
+    names = [value for field, value in ast.iter_fields(node) if isinstance(value, str) and field != "value"]
+    if bad := [name for name in names if field_is_hidden(node, name)]:
+        return f"the name {bad[0]!r}"
+    match node:
+        case ast.FunctionDef(decorator_list=[_, *_]):
+            return "a decorator"
+        case ast.ExceptHandler(kind) if not _are_errors(kind):
+            return "an except without one of Python's errors"
+        case ast.Compare(left, operators, others):
+            sides = [left, *others]
+            for place, each in enumerate(operators):
+                singles = [isinstance(s, ast.Constant) and s.value in _SINGLE for s in sides[place : place + 2]]
+                if isinstance(each, ast.Is | ast.IsNot) and not any(singles):
+                    return "a comparison by identity"
+        case ast.Constant(value) if not isinstance(value, bool | int | float | complex | str | bytes | None):
+            return repr(value)
+        case ast.BinOp(op=ast.MatMult()) | ast.AugAssign(op=ast.MatMult()) | ast.AugAssign(ast.Attribute()):
+            return "an operator on tensors"
+        case ast.MatchValue(value) if not isinstance(value, ast.Constant):
+            return "a pattern that is no constant"
+        case ast.Attribute(ctx=ast.Store() | ast.Del()):
+            return "an attribute that is set"
+        case ast.Try(finalbody=lines) if any(isinstance(p, _LEAVING) for line in lines for p in ast.walk(line)):
+            return "a finally that leaves"  # it would hide a refusal
+        case ast.comprehension(is_async=1):
+            return "async"
+        case ast.List(parts) | ast.Tuple(parts) | ast.Set(parts) | ast.Call(args=parts) if stars(parts) > _MOST_STARS:
+            return "too many lists in one"
+        case ast.Dict(keys) if keys.count(None) > _MOST_STARS:
+            return "too many dicts in one"
+    return ""
+
+
+_LEAVING = (ast.Return, ast.Break, ast.Continue)
+_MOST_STARS = 8
+
+
+def stars(parts: list[ast.expr]) -> int:
+    """How many of some parts are unpacked."""
+    return sum(isinstance(each, ast.Starred) for each in parts)
+
+
+def bound_names(tree: ast.AST) -> set[str]:
+    """The names that a text sets in any way: variables, parameters, functions, errors that are caught, patterns."""
+    found = set[str]()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(name, ast.Store() | ast.Del()) | ast.arg(name) | ast.FunctionDef(name):
+                found.add(name)
+            case ast.ExceptHandler(_, str(name)) | ast.MatchAs(_, str(name)) | ast.MatchStar(str(name)):
+                found.add(name)
+            case ast.MatchMapping(rest=str(name)):
+                found.add(name)
+    return found
+
+
+def field_is_hidden(node: ast.AST, name: str) -> bool:
+    """Whether a name begins with two underscores, or belongs to something that a block does not have."""
+    return name.startswith("__") or (isinstance(node, ast.Attribute) and name.startswith("_"))
+
+
+def _are_errors(kind: Any) -> bool:
+    parts = kind.elts if isinstance(kind, ast.Tuple) else [kind]
+    return all(isinstance(each, ast.Name) and each.id in BUILTINS for each in parts)
+
+
+def checked(text: str) -> ast.Module:
+    """The tree of a text.
+
+    Raises:
+        GraphError: it is not one of a block.
+    """
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise GraphError("a block of plain Python is malformed", got=str(error)[:80]) from None
+    for node in ast.walk(tree):
+        if found := refused(node):
+            raise GraphError("a block of plain Python holds what none may hold", got=found)
+    for line in tree.body:
+        if not isinstance(line, ast.FunctionDef) and not _is_constant(line):
+            raise GraphError("a block of plain Python does more than define functions", got=type(line).__name__)
+    if not tree.body or not isinstance(tree.body[-1], ast.FunctionDef):
+        raise GraphError("a block of plain Python has no function")
+    if hidden := bound_names(tree) & {*LIBRARY, *BUILTINS}:
+        raise GraphError("a block of plain Python sets the name of a module or a builtin", got=min(hidden))
+    return tree
+
+
+def _is_constant(line: ast.stmt) -> bool:
+    """Whether a line sets a name to a literal, a pattern, or a number or set that has no literal."""
+    match line:
+        case ast.Assign([ast.Name()], ast.Call(ast.Attribute(ast.Name("re"), "compile"), args, [])):
+            return all(isinstance(each, ast.Constant) for each in args)
+        case ast.Assign([ast.Name()], value):
+            return all(isinstance(each, _LITERAL) or _is_named(each) for each in _parts(value))
+    return False
+
+
+_LITERAL = (
+    ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.UnaryOp, ast.USub, ast.UAdd, ast.BinOp, ast.Add, ast.Sub,
+    ast.Load,
+)  # fmt: skip
+
+
+def _is_named(part: ast.AST) -> bool:
+    """Whether it is a call such as ``float('nan')`` or ``frozenset({1})``."""
+    return isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id in _MAKERS
+
+
+_MAKERS = ("float", "set", "frozenset")
+
+
+def _parts(value: ast.AST) -> Iterator[ast.AST]:
+    yield value
+    for each in ast.iter_child_nodes(value):
+        if not (isinstance(value, ast.Call) and each is value.func):
+            yield from _parts(each)
+
+
+def patterns(tree: ast.Module) -> Iterator[tuple[str, ast.Call | None]]:
+    """The uses of functions of re that take a pattern: the name, and the call; None where it is handed on."""
+    called = {id(node.func): node for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(ast.Name("re"), name) if name in OF_PATTERNS:
+                yield name, called.get(id(node))
+
+
+def compiled_patterns(tree: ast.Module) -> set[str]:
+    """The names of the constants of a block that are compiled patterns."""
+    found = set[str]()
+    for line in tree.body:
+        match line:
+            case ast.Assign([ast.Name(name)], ast.Call(ast.Attribute(ast.Name("re"), "compile"))):
+                found.add(name)
+    others = [line for line in tree.body if not isinstance(line, ast.Assign)]
+    names = [line.targets[0].id for line in tree.body if isinstance(line, ast.Assign)]  # type: ignore[attr-defined]
+    return {name for name in found - bound_names(ast.Module(others, [])) if names.count(name) == 1}

@@ -1,0 +1,47 @@
+"""Refusals that leave a block of plain Python, whatever it catches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ....graph.errors import GuardError
+
+
+class RefusedError(BaseException):
+    """A refusal inside of a block, which none of its handlers catches; the block raises what it holds."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+def refuse(what: str, **more: Any) -> Any:
+    """Raises a refusal that leaves the block.
+
+    Raises:
+        RefusedError: always.
+    """
+    raise RefusedError(GuardError(what, **more))
+
+
+def within(function: Callable[..., Any], *args: Any) -> Any:
+    """What a function gives that refuses to make something too large."""
+    try:
+        return function(*args)
+    except GuardError as error:
+        raise RefusedError(error) from None
+
+
+def ticking(count: Callable[[], None]) -> Callable[[], None]:
+    """What counts the rounds of loops, whose end no handler of the block catches."""
+    if getattr(count, "__name__", "") == "_uncounted":
+        return count
+
+    def tick() -> None:
+        try:
+            count()
+        except Exception as error:
+            raise RefusedError(error) from None
+
+    return tick

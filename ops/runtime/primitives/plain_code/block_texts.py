@@ -1,0 +1,161 @@
+"""Texts that a block of plain Python makes: of numbers, texts and containers of them, and not too long."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Callable
+from typing import Any
+
+from .. import bounded
+from ..nesting import check_nesting
+from ..text import texts
+from .block_refusals import refuse, within
+from .gone_through import bounded_items, ordered
+
+_SCALARS = (str, int, float, complex, bool, bytes, type(None))
+_CONTAINERS = (list, tuple, dict)
+
+
+def require_plain(value: Any) -> Any:
+    """What may be made a text: no function and no iterator, which Python shows with a place in memory.
+
+    Raises:
+        RefusedError: it holds something else, or too much.
+    """
+    if type(value) in _SCALARS:
+        return value
+    if isinstance(value, BaseException):
+        if any(type(each) not in _SCALARS for each in value.args):
+            refuse("the text of an error holds more than texts and numbers", got=type(value).__name__)
+        return value
+    ordered(value)
+    within(check_nesting, [value])
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, _CONTAINERS):
+            waiting += [item for item in each if type(item) not in _SCALARS]
+            waiting += [item for item in each.values() if type(item) not in _SCALARS] if isinstance(each, dict) else []
+        elif isinstance(each, set | frozenset) and all(type(item) in _SCALARS for item in each):
+            ordered(each)
+        elif not isinstance(each, _SCALARS):
+            refuse("only numbers, texts and containers of them can be made a text", got=type(each).__name__)
+    return value
+
+
+def formatted(value: Any, conversion: str, spec: str) -> str:
+    """A value as an f-string has it."""
+    kind = type(value)
+    if kind not in _SCALARS:
+        require_plain(value)
+        if isinstance(value, BaseException | set | frozenset):
+            value, conversion = {"r": repr, "a": ascii}.get(conversion, str)(value), ""
+    elif kind is bytes:
+        value, conversion = ascii(value), ""
+    return str(within(texts.formatted, value, spec, conversion))
+
+
+def joined(*parts: Any) -> str:
+    """The parts of an f-string."""
+    return str(within(texts.joined, *parts))
+
+
+def text_of(*value: Any, **named: Any) -> str:
+    """``str(value)``."""
+    return formatted(*value, "", "") if len(value) == 1 and not named else str(*value, **named)
+
+
+def shown(value: Any, /) -> str:
+    """``repr(value)``."""
+    return formatted(value, "r", "")
+
+
+def filled_in(text: Any, value: Any) -> Any:
+    """``text % value``."""
+    if isinstance(text, str | bytes):
+        require_plain(value)
+    return within(bounded.mod, text, value)
+
+
+def method(name: str, text: str, *args: Any, **named: Any) -> Any:
+    """A method of a text, with the bound on its result that it has as an operator."""
+    if name == "expandtabs" and [*named] == ["tabsize"] and not args:
+        args, named = (named["tabsize"],), {}
+    if named:
+        if name not in ("split", "rsplit", "splitlines"):
+            refuse(f"str.{name} is called with names", got=", ".join(named), expected="arguments by their places")
+        return getattr(str, name)(text, *args, **named)
+    if name == "join" and len(args) == 1:
+        items = bounded_items(args[0])
+        args = (items if isinstance(items, str | list | tuple | dict) else [*items],)
+    return within(texts.FUNCTIONS[f"str_{name}"], text, *args)
+
+
+def filled(text: str, *args: Any, **named: Any) -> str:
+    """``text.format(…)`` with plain fields."""
+    parts, count = list[str](), 0
+    for literal, name, spec, conversion in string.Formatter().parse(text):
+        parts.append(literal)
+        if name is None:
+            continue
+        field, count = (name, count) if name else (str(count), count + 1)
+        if not re.fullmatch(r"\w+", field) or "{" in (spec or ""):
+            refuse("str.format has a field that asks for more than an argument", got=field)
+        value = args[int(field)] if field.isdecimal() else named[field]
+        parts.append(formatted(value, conversion or "", spec or ""))
+    return joined(*parts)
+
+
+def as_json(thing: Any, **named: Any) -> str:
+    """``json.dumps``."""
+    unknown = {*named} - {"indent", "sort_keys", "ensure_ascii", "separators"}
+    indent, separators = named.get("indent"), named.get("separators")
+    if unknown or not (indent is None or type(indent) is int):
+        refuse("json.dumps is called with more than a block may use", got=str(sorted(unknown) or indent)[:80])
+    require_plain(thing)
+    within(texts.as_json, thing, indent, named.get("sort_keys", False), named.get("ensure_ascii", True), None, "")
+    items, entries = separators or ((", " if indent is None else ","), ": ")
+    return str(
+        within(
+            texts.as_json, thing, indent, named.get("sort_keys", False), named.get("ensure_ascii", True), items, entries
+        )
+    )
+
+
+def normalized(form: str, text: str) -> str:
+    """``unicodedata.normalize``."""
+    return str(within(texts.normalized, form, text))
+
+
+def substituted(pattern: Any, new: Any, text: str, count: int = 0, flags: int = 0) -> str:
+    """``re.sub``, whose result stays within the bound on texts."""
+    compiled, made = re.compile(pattern, flags), 0
+
+    def replaced(found: Any) -> Any:
+        nonlocal made
+        part = new(found) if callable(new) else found.expand(new)
+        made += len(part) if isinstance(part, str | bytes) else 0
+        if made > bounded.MOST_ITEMS:
+            refuse("a text grows too large", expected=f"at most {bounded.MOST_ITEMS} characters")
+        return part
+
+    few = not isinstance(new, str) or (len(text) + 1) * (len(new) + 1) <= bounded.MOST_ITEMS
+    plain = isinstance(new, str) and "\\" not in new and few
+    if not few and "\\" in new:  # each group may be as long as the text
+        refuse("a text grows too large", expected=f"at most {bounded.MOST_ITEMS} characters")
+    return compiled.sub(new if plain else replaced, text, count)
+
+
+def searching(name: str) -> Callable[..., Any]:
+    """``re.findall`` and its kin, which find no more groups than may be."""
+
+    def call(pattern: Any, text: str, *rest: Any, **named: Any) -> Any:
+        compiled = re.compile(pattern, named.pop("flags", 0))
+        within(texts.check_groups, compiled, text)
+        return getattr(compiled, name)(text, *rest, **named)
+
+    return call
+
+
+SEARCHES = {name: searching(name) for name in ("findall", "split")}

@@ -1,0 +1,223 @@
+"""The text of a block of plain Python, written anew so that all of its operations are guarded."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from .allowed import stars
+from .language import LIBRARY, OF_CLASSES
+
+GUARDS = (
+    "<attribute>", "<own>", "<ordered>", "<bounded>", "<each_ordered>", "<gathered>", "<few>", "<binary>",
+    "<augmented>", "<augment_entry>", "<function>", "<formatted>", "<joined>", "<tick>",
+)  # fmt: skip
+"""What stands in the code for the operations; no text of a file can name them."""
+ATTRIBUTE, OWN, ORDERED, BOUNDED, EACH_ORDERED, GATHERED, FEW, BINARY, *_REST = GUARDS
+AUGMENTED, AUGMENT_ENTRY, FUNCTION, FORMATTED, JOINED, TICK = _REST
+
+_GROWING = {ast.Add: "add", ast.Mult: "mul", ast.Mod: "mod", ast.Pow: "pow", ast.LShift: "lshift"}
+_IN_PLACE = {
+    **_GROWING, ast.Sub: "sub", ast.Div: "truediv", ast.FloorDiv: "floordiv", ast.RShift: "rshift",
+    ast.BitAnd: "and_", ast.BitOr: "or_", ast.BitXor: "xor",
+}  # fmt: skip
+_CONVERSIONS = {-1: "", ord("s"): "s", ord("r"): "r", ord("a"): "a"}
+
+
+class Guarding(ast.NodeTransformer):
+    """Writes the operations of a block as calls of its guards.
+
+    Args:
+        sets: whether there may be sets among its values.
+    """
+
+    def __init__(self, sets: bool) -> None:
+        self.sets = sets
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        """A function of a module, or a method."""
+        if isinstance(node.value, ast.Name) and node.value.id in LIBRARY:
+            return _call(FUNCTION, node, ast.Constant(node.value.id), ast.Constant(node.attr))
+        if isinstance(node.value, ast.Name) and any(node.value.id == each.__name__ for each in OF_CLASSES):
+            return _call(ATTRIBUTE, node, node.value, ast.Constant(node.attr))
+        return _call(ATTRIBUTE, node, self.visit(node.value), ast.Constant(node.attr))
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        """An operator whose result may grow."""
+        self.generic_visit(node)
+        name = _GROWING.get(type(node.op))
+        return node if name is None else _call(BINARY, node, ast.Constant(name), node.left, node.right)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        """``a += b`` and ``table[key] += b``."""
+        name = ast.Constant(_IN_PLACE[type(node.op)])
+        value = self.visit(node.value)
+        if isinstance(node.target, ast.Subscript):
+            table, key = self.visit(node.target.value), self.visit(node.target.slice)
+            return ast.copy_location(ast.Expr(_call(AUGMENT_ENTRY, node, name, table, _as_value(key), value)), node)
+        assert isinstance(node.target, ast.Name)
+        now = ast.copy_location(ast.Name(node.target.id, ast.Load()), node)
+        return ast.copy_location(ast.Assign([node.target], _call(AUGMENTED, node, name, now, value)), node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        """An entry that is set or deleted."""
+        self.generic_visit(node)
+        if not isinstance(node.ctx, ast.Load):
+            node.value = _call(OWN, node, node.value)
+        return node
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
+        """An f-string."""
+        return _call(JOINED, node, *(self.visit(each) for each in node.values))
+
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.AST:
+        """A part of an f-string."""
+        spec = ast.Constant("") if node.format_spec is None else self.visit(node.format_spec)
+        return _call(FORMATTED, node, self.visit(node.value), ast.Constant(_CONVERSIONS[node.conversion]), spec)
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        """A builtin that is bounded."""
+        if not isinstance(node.ctx, ast.Load) or node.id not in CALLED_GUARDED:
+            return node
+        return ast.copy_location(ast.Name(CALLED.format(node.id), ast.Load()), node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """A call; `isinstance` asks for the type itself."""
+        match node.func, node.args:
+            case ast.Name("isinstance"), [thing, kind] if _names_types(kind) and not node.keywords:
+                node.args = [self.visit(thing), node.args[1]]
+                return node
+            case ast.Name("min" | "max"), [ast.expr(), ast.expr(), *_] if not stars(node.args):
+                node.args = [self.visit(each) for each in node.args]
+                node.keywords = [self.visit(each) for each in node.keywords]
+                return node
+        self.generic_visit(node)
+        return node
+
+    def visit_Starred(self, node: ast.Starred) -> ast.AST:
+        """Items that are unpacked."""
+        self.generic_visit(node)
+        if isinstance(node.ctx, ast.Load):
+            node.value = _call(BOUNDED, node, node.value)
+        return node
+
+    def visit_List(self, node: ast.List) -> ast.AST:
+        """A list with all items of others."""
+        return self._with_others(node, node.elts)
+
+    def visit_Tuple(self, node: ast.Tuple) -> ast.AST:
+        """A tuple with all items of others."""
+        return self._with_others(node, node.elts)
+
+    def visit_Set(self, node: ast.Set) -> ast.AST:
+        """A set with all items of others."""
+        return self._with_others(node, node.elts)
+
+    def visit_Dict(self, node: ast.Dict) -> ast.AST:
+        """A dict with all entries of others."""
+        self.generic_visit(node)
+        return _call(FEW, node, node) if None in node.keys else node
+
+    def _with_others(self, node: Any, parts: list[ast.expr]) -> ast.AST:
+        self.generic_visit(node)
+        grows = stars(parts) > 0 and isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
+        return _call(FEW, node, node) if grows else node
+
+    def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
+        """A comprehension; one of several loops is as a generator, which is counted."""
+        if len(node.generators) == 1:
+            return self._kept(node)
+        made = ast.copy_location(ast.GeneratorExp(node.elt, node.generators), node)
+        return _call(GATHERED, node, self.visit(made))
+
+    def visit_SetComp(self, node: ast.SetComp) -> ast.AST:
+        """A comprehension; one of several loops is as a generator, which is counted."""
+        if len(node.generators) == 1:
+            return self._kept(node)
+        made = ast.copy_location(ast.GeneratorExp(node.elt, node.generators), node)
+        return _call(CALLED.format("set"), node, self.visit(made))
+
+    def visit_DictComp(self, node: ast.DictComp) -> ast.AST:
+        """A comprehension; one of several loops is as a generator, which is counted."""
+        if len(node.generators) == 1:
+            return self._kept(node)
+        pair = ast.copy_location(ast.Tuple([node.key, node.value], ast.Load()), node)
+        made = ast.copy_location(ast.GeneratorExp(pair, node.generators), node)
+        return _call(CALLED.format("dict"), node, self.visit(made))
+
+    def _kept(self, node: Any) -> ast.AST:
+        self.generic_visit(node)
+        loop = node.generators[0]
+        if self._order(loop.target) == ORDERED:
+            loop.iter.func.id = BOUNDED
+        else:
+            loop.iter = _call(BOUNDED, loop.iter, loop.iter)
+        return node
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        """An assignment, which may unpack what is set."""
+        self.generic_visit(node)
+        if any(isinstance(each, ast.Tuple | ast.List) for each in node.targets):
+            node.value = _call(ORDERED, node, node.value)
+        return node
+
+    def visit_comprehension(self, node: ast.comprehension) -> ast.AST:
+        """What a comprehension goes through."""
+        self.generic_visit(node)
+        node.iter = _call(self._order(node.target), node.iter, node.iter)
+        return node
+
+    def visit_For(self, node: ast.For) -> ast.AST:
+        """What a loop goes through."""
+        self.generic_visit(node)
+        node.iter = _call(self._order(node.target), node.iter, node.iter)
+        return node
+
+    def _order(self, target: ast.expr) -> str:
+        return EACH_ORDERED if self.sets and isinstance(target, ast.Tuple | ast.List) else ORDERED
+
+    def visit_While(self, node: ast.While) -> ast.AST:
+        """A loop, each of whose rounds may be stopped."""
+        self.generic_visit(node)
+        node.body.insert(0, ast.copy_location(ast.Expr(_call(TICK, node)), node))
+        return node
+
+
+CALLED = "<{}>"
+CALLED_GUARDED = (
+    "str", "repr", "int", "round", "pow", "list", "tuple", "dict", "set", "frozenset", "enumerate", "iter", "zip",
+    "map", "filter", "reversed", "sorted", "min", "max", "sum",
+)  # fmt: skip
+"""Builtins that `guarded.CALLS` has."""
+
+
+def makes_sets(tree: ast.AST) -> bool:
+    """Whether a text may make a set."""
+    return any(
+        isinstance(node, ast.Set | ast.SetComp | ast.BitAnd | ast.BitOr | ast.BitXor | ast.Sub)
+        or (isinstance(node, ast.Name) and node.id in ("set", "frozenset"))
+        for node in ast.walk(tree)
+    )
+
+
+def _names_types(kind: ast.expr) -> bool:
+    """Whether an expression holds nothing but names: ``int``, ``(int, str)`` or ``int | str``."""
+    match kind:
+        case ast.Tuple(parts):
+            return all(map(_names_types, parts))
+        case ast.BinOp(left, ast.BitOr(), right):
+            return _names_types(left) and _names_types(right)
+    return isinstance(kind, ast.Name)
+
+
+def _as_value(key: Any) -> Any:
+    """The key of a subscript as an argument of a call."""
+    if isinstance(key, ast.Slice):
+        ends = [each or ast.Constant(None) for each in (key.lower, key.upper, key.step)]
+        return ast.copy_location(ast.Call(ast.Name("<slice>", ast.Load()), ends, []), key)
+    return key
+
+
+def _call(name: str, place: ast.AST, *args: ast.expr) -> ast.Call:
+    made = ast.Call(ast.Name(name, ast.Load()), list(args), [])
+    return ast.fix_missing_locations(ast.copy_location(made, place))
