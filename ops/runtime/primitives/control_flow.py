@@ -94,7 +94,7 @@ def round_counter() -> Callable[[], None]:
     """What counts the rounds of loops that begin now, and ends those that go on for longer than allowed."""
     left = _rounds.get()
     if left is None:
-        return _uncounted
+        return uncounted
     rest = iter(range(left))
 
     def count() -> None:
@@ -104,8 +104,8 @@ def round_counter() -> Callable[[], None]:
     return count
 
 
-def _uncounted() -> None:
-    pass
+def uncounted() -> None:
+    """Lets a loop go on for as long as it does."""
 
 
 def _while(test: Callable[..., Any], body: Callable[..., Any], carried: Any, constant: Any = ()) -> Any:

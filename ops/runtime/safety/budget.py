@@ -18,6 +18,7 @@ import torch
 
 from ...graph.errors import BudgetError, SignatureError
 from ...graph.kernel import Kernel
+from ...graph.operators.names import CODE
 from ...graph.traverse import leaves, map_leaves
 
 STEPS = 1 << 32
@@ -96,6 +97,10 @@ class Budget:
             name: of it. Only operators of torch are tried on tensors without contents: others would run.
         """
         foresees = name.startswith(("aten.", "torch."))
+        if name == CODE:
+            from ..primitives.plain_code.metering import Meter, under  # few files have one
+
+            function = under(Meter(self.tick, self.spend), function)
 
         def call(*args: Any, **kwargs: Any) -> Any:
             self.tick()
@@ -156,9 +161,16 @@ class Budget:
         Raises:
             BudgetError: the run has spent more than it may.
         """
-        if self.bytes is None:
-            return
-        self._run.spent = getattr(self._run, "spent", 0) + _bytes_in(result)
+        if self.bytes is not None:
+            self.spend(_bytes_in(result))
+
+    def spend(self, count: int) -> None:
+        """Counts bytes.
+
+        Raises:
+            BudgetError: the run has spent more than it may.
+        """
+        self._run.spent = getattr(self._run, "spent", 0) + count
         self._within(self._run.spent)
 
     def foresee(self, function: Callable[..., Any], args: Any, kwargs: Any) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ....graph.errors import GuardError
+from ..control_flow import uncounted
 
 
 class RefusedError(BaseException):
@@ -35,7 +36,7 @@ def within(function: Callable[..., Any], *args: Any) -> Any:
 
 def ticking(count: Callable[[], None]) -> Callable[[], None]:
     """What counts the rounds of loops, whose end no handler of the block catches."""
-    if getattr(count, "__name__", "") == "_uncounted":
+    if count is uncounted:
         return count
 
     def tick() -> None:

@@ -15,6 +15,10 @@ GUARDS = (
 """What stands in the code for the operations; no text of a file can name them."""
 ATTRIBUTE, OWN, ORDERED, BOUNDED, EACH_ORDERED, GATHERED, FEW, BINARY, *_REST = GUARDS
 AUGMENTED, AUGMENT_ENTRY, FUNCTION, FORMATTED, JOINED, TICK = _REST
+PAYING = (GATHERED, FEW, BINARY, AUGMENTED, FORMATTED, JOINED)
+"""Those whose results are counted under a budget."""
+GIVING = (ATTRIBUTE, FUNCTION)
+"""Those that give what is called then."""
 
 _GROWING = {ast.Add: "add", ast.Mult: "mul", ast.Mod: "mod", ast.Pow: "pow", ast.LShift: "lshift"}
 _IN_PLACE = {
@@ -29,10 +33,26 @@ class Guarding(ast.NodeTransformer):
 
     Args:
         sets: whether there may be sets among its values.
+        metered: whether each round and each call is looked at, not only the rounds of `while`.
     """
 
-    def __init__(self, sets: bool) -> None:
-        self.sets = sets
+    def __init__(self, sets: bool, metered: bool = False) -> None:
+        self.sets, self.metered = sets, metered
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """A function."""
+        self.generic_visit(node)
+        if self.metered:
+            node.body.insert(0, _ticked(node))
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        """A function."""
+        self.generic_visit(node)
+        if self.metered:
+            both = ast.Tuple([_call(TICK, node), node.body], ast.Load())
+            node.body = ast.copy_location(ast.Subscript(both, ast.Constant(1), ast.Load()), node)
+        return node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         """A function of a module, or a method."""
@@ -164,12 +184,16 @@ class Guarding(ast.NodeTransformer):
     def visit_comprehension(self, node: ast.comprehension) -> ast.AST:
         """What a comprehension goes through."""
         self.generic_visit(node)
+        if self.metered:
+            node.ifs.insert(0, ast.UnaryOp(ast.Not(), _call(TICK, node.iter)))
         node.iter = _call(self._order(node.target), node.iter, node.iter)
         return node
 
     def visit_For(self, node: ast.For) -> ast.AST:
         """What a loop goes through."""
         self.generic_visit(node)
+        if self.metered:
+            node.body.insert(0, _ticked(node))
         node.iter = _call(self._order(node.target), node.iter, node.iter)
         return node
 
@@ -179,7 +203,7 @@ class Guarding(ast.NodeTransformer):
     def visit_While(self, node: ast.While) -> ast.AST:
         """A loop, each of whose rounds may be stopped."""
         self.generic_visit(node)
-        node.body.insert(0, ast.copy_location(ast.Expr(_call(TICK, node)), node))
+        node.body.insert(0, _ticked(node))
         return node
 
 
@@ -216,6 +240,10 @@ def _as_value(key: Any) -> Any:
         ends = [each or ast.Constant(None) for each in (key.lower, key.upper, key.step)]
         return ast.copy_location(ast.Call(ast.Name("<slice>", ast.Load()), ends, []), key)
     return key
+
+
+def _ticked(place: ast.stmt) -> ast.stmt:
+    return ast.copy_location(ast.Expr(_call(TICK, place)), place)
 
 
 def _call(name: str, place: ast.AST, *args: ast.expr) -> ast.Call:

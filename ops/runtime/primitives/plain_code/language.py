@@ -36,8 +36,8 @@ _FUNCTIONS = (
     max, min, next, ord, pow, range, repr, reversed, round, set, sorted, str, sum, tuple, zip,
 )  # fmt: skip
 _ERRORS = (
-    Exception, ValueError, KeyError, IndexError, TypeError, ZeroDivisionError, StopIteration, AttributeError, ArithmeticError,
-    LookupError, RuntimeError, AssertionError, OverflowError, UnicodeError, NotImplementedError,
+    Exception, ValueError, KeyError, IndexError, TypeError, ZeroDivisionError, StopIteration, AttributeError,
+    ArithmeticError, LookupError, RuntimeError, AssertionError, OverflowError, UnicodeError, NotImplementedError,
 )  # fmt: skip
 BUILTINS: Mapping[str, Any] = {each.__name__: each for each in (*_FUNCTIONS, *_ERRORS)}
 """Python's builtins that a block may use, by their names."""

@@ -17,8 +17,9 @@ from ..nesting import check_nesting
 from . import block_texts, gone_through, guarded
 from .allowed import checked
 from .block_refusals import RefusedError, ticking
-from .guarded_text import CALLED, GUARDS, Guarding, makes_sets
+from .guarded_text import CALLED, GIVING, GUARDS, PAYING, TICK, Guarding, makes_sets
 from .language import BUILTINS, MUTATES
+from .metering import Metered, meter
 
 LONGEST = 1 << 22
 """The characters of the longest block."""
@@ -30,9 +31,10 @@ class Block:
 
     Args:
         text: its source.
+        metered: whether it runs under a budget.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, metered: bool = False) -> None:
         if len(text) > LONGEST:
             raise GraphError("a block of plain Python is too long", got=len(text), expected=f"at most {LONGEST}")
         with Unheard():
@@ -46,7 +48,7 @@ class Block:
             self.changes = stores or bool(attributes & MUTATES)
             self.name = tree.body[-1].name  # type: ignore[attr-defined]  # `checked` says that it is a function
             self.code = compile(
-                ast.fix_missing_locations(Guarding(makes_sets(tree)).visit(tree)), "<plain code>", "exec"
+                ast.fix_missing_locations(Guarding(makes_sets(tree), metered).visit(tree)), "<plain code>", "exec"
             )
         self.constants = {
             each.targets[0].id
@@ -84,7 +86,8 @@ class Block:
         others = self.fixed
         if self.changes:
             others = others | {id(each) for each in containers(given)}
-        names = self._bound(guarded.Guarded(others))
+        budget = meter.get()
+        names = self._bound(guarded.Guarded(others), budget and Metered(budget, self.code.co_filename, others))
         try:
             found = names[self.name](*given)
         except RefusedError as refusal:
@@ -94,9 +97,13 @@ class Block:
             found = copy.deepcopy(found)
         return found
 
-    def _bound(self, guards: guarded.Guarded) -> dict[str, Any]:
+    def _bound(self, guards: guarded.Guarded, metered: Metered | None) -> dict[str, Any]:
         """The global names with other guards; the constants stay."""
         names = self.held | _operations(guards)
+        if metered is not None:
+            names |= {CALLED.format(name): metered.charging(each) for name, each in guarded.CALLS.items()}
+            names |= {name: metered.charging(names[name]) for name in PAYING}
+            names |= {name: metered.giving(names[name]) for name in GIVING} | {TICK: metered.tick}
         for name, each in self.held.items():
             if isinstance(each, FunctionType) and each.__code__.co_filename == self.code.co_filename:
                 names[name] = _rebound(each, names)
@@ -138,14 +145,14 @@ _PLAIN = (str, int, float, bytes)
 
 
 @lru_cache(256)
-def block_of(text: str) -> Block:
+def block_of(text: str, metered: bool = False) -> Block:
     """The block of a text, compiled once."""
-    return Block(text)
+    return Block(text, metered)
 
 
 def plain_code(text: str, kind: Any, *given: Any) -> Any:
     """Runs a block, and checks that it gives a result of the kind that the recording relies on."""
-    found = block_of(text).run(given)
+    found = block_of(text, meter.get() is not None).run(given)
     if (other := misfit(found, kind)) is not None:
         raise GuardError(
             "the code gives another kind of value than on the example of the trace", got=other,

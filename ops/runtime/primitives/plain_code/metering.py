@@ -1,0 +1,138 @@
+"""The budget of a run inside of a block of plain Python: its time, its memory, and how deep things hold each other.
+
+A block that runs under a budget is compiled with a check in each round of a loop and at each call. Without a budget it
+has none: Python's loops are short, and a check takes as long as a round.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections import deque
+from collections.abc import Callable, Collection, Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass
+from types import CodeType, FrameType, FunctionType, ModuleType
+from typing import Any
+
+from .block_refusals import RefusedError, refuse
+
+MOST_DEEP = 2000
+"""Things in things: Python frees, hashes and goes through them with a stack that ends."""
+_BETWEEN = 256
+_ROUND = 64
+"""The bytes that a round of a loop is reckoned to keep."""
+_ATOMS = frozenset((str, int, float, complex, bool, bytes, type(None), type, range, CodeType, ModuleType))
+
+
+@dataclass(frozen=True)
+class Meter:
+    """What a budget looks at.
+
+    Attributes:
+        tick: checks the time.
+        spend: takes note of bytes.
+    """
+
+    tick: Callable[[], None]
+    spend: Callable[[int], None]
+
+
+meter: ContextVar[Meter | None] = ContextVar("meter", default=None)
+"""That of the run."""
+
+
+def under(found: Meter, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function whose blocks run under a budget."""
+
+    def call(*args: Any) -> Any:
+        token = meter.set(found)
+        try:
+            return function(*args)
+        finally:
+            meter.reset(token)
+
+    return call
+
+
+class Metered:
+    """The checks of one call of a block under a budget.
+
+    Args:
+        budget: of the run.
+        name: the file of the code of the block.
+        others: ids of what it was given.
+    """
+
+    def __init__(self, budget: Meter, name: str, others: Collection[int]) -> None:
+        self.budget, self.name, self.others, self.left = budget, name, others, _BETWEEN
+
+    def tick(self) -> None:
+        """A round of a loop, or a call."""
+        self._check(_ROUND)
+        self.left -= 1
+        if self.left < 0:
+            self.left = _BETWEEN
+            if is_deep(self._held(), self.others):
+                refuse("things in things are nested too deeply", expected=f"at most {MOST_DEEP} levels")
+
+    def charging(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A function that pays for what it gives."""
+
+        def call(*args: Any, **named: Any) -> Any:
+            self.tick()
+            found = function(*args, **named)
+            if isinstance(found, str | bytes):
+                self._check(len(found))
+            elif isinstance(found, list | tuple | dict | set | frozenset | deque):
+                self._check(8 * len(found))
+            return found
+
+        return call
+
+    def giving(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A function that gives one, which pays for what it gives."""
+
+        def call(*args: Any) -> Any:
+            found = function(*args)
+            return self.charging(found) if callable(found) else found
+
+        return call
+
+    def _check(self, size: int) -> None:
+        try:
+            self.budget.tick()
+            self.budget.spend(size)
+        except Exception as error:
+            raise RefusedError(error) from None
+
+    def _held(self) -> Iterator[Any]:
+        frame: FrameType | None = sys._getframe(2)
+        while frame is not None:
+            if frame.f_code.co_filename == self.name:
+                yield from frame.f_locals.values()
+            frame = frame.f_back
+
+
+def is_deep(roots: Iterator[Any], others: Collection[int] = ()) -> bool:
+    """Whether things hold each other on too many levels."""
+    heights = dict.fromkeys(others, 0)
+    waiting = [(each, False) for each in roots if type(each) not in _ATOMS]
+    while waiting:
+        thing, is_done = waiting.pop()
+        if is_done:
+            height = 1 + max((heights.get(id(each), 0) for each in _parts(thing)), default=0)
+            if height > MOST_DEEP:
+                return True
+            heights[id(thing)] = height
+        elif id(thing) not in heights:
+            heights[id(thing)] = 0
+            waiting.append((thing, True))
+            waiting += [(each, False) for each in _parts(thing) if type(each) not in _ATOMS]
+    return False
+
+
+def _parts(thing: Any) -> list[Any]:
+    if isinstance(thing, FunctionType):
+        return [*(thing.__closure__ or ()), *(thing.__defaults__ or ()), *(thing.__kwdefaults__ or {}).values()]
+    return [] if isinstance(thing, type | FrameType) else gc.get_referents(thing)
