@@ -47,6 +47,8 @@ def require_plain(value: Any) -> Any:
 def formatted(value: Any, conversion: str, spec: str) -> str:
     """A value as an f-string has it."""
     kind = type(value)
+    if not spec and not conversion and (kind is str or kind is int or kind is float):
+        return str(value)
     if kind not in _SCALARS:
         require_plain(value)
         if isinstance(value, BaseException | set | frozenset):
@@ -58,7 +60,9 @@ def formatted(value: Any, conversion: str, spec: str) -> str:
 
 def joined(*parts: Any) -> str:
     """The parts of an f-string."""
-    return str(within(texts.joined, *parts))
+    if sum(map(len, parts)) > bounded.MOST_ITEMS:
+        refuse("a text grows too large", expected=f"at most {bounded.MOST_ITEMS} characters")
+    return "".join(parts)
 
 
 def text_of(*value: Any, **named: Any) -> str:

@@ -8,7 +8,7 @@ import importlib
 import itertools
 import operator
 import re
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
@@ -17,6 +17,7 @@ from .. import bounded
 from . import block_texts
 from .block_refusals import refuse, within
 from .gone_through import NAMES, bounded_items, counted, ordered, require_few
+from .growing_operators import FUNCTIONS
 from .language import CHANGE_FIRST, CHANGING, LIBRARY, LOOKING, OF_CLASSES
 
 CHANGES_OTHERS = "a block of plain Python changes a container that is not its own"
@@ -45,6 +46,10 @@ class Guarded:
             AttributeError: it has none of that name, or none that a block may call.
         """
         kind = type(thing)
+        if name in _DIRECT.get(kind, ()):
+            return getattr(thing, name)
+        if name in _CHANGERS.get(kind, ()):
+            return getattr(self.own(thing), name)
         get = _METHODS.get((kind, name))
         if get is not None:
             return get(self, thing)
@@ -55,17 +60,11 @@ class Guarded:
             raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
         return refuse(f"a block of plain Python asks a {kind.__name__} for {name!r}", expected="a method of its list")
 
-    def binary(self, name: str, a: Any, b: Any) -> Any:
-        """An operator whose result may grow."""
-        if isinstance(a, deque) or isinstance(b, deque):
-            sizes = [len(each) if isinstance(each, deque) else each for each in (a, b)]
-            require_few(range(max(0, _BINARY[name](*sizes))) if all(isinstance(each, int) for each in sizes) else ())
-            return getattr(operator, name)(a, b)
-        return within(_BINARY[name], a, b)
-
     def augmented(self, name: str, a: Any, b: Any) -> Any:
         """``a += b`` and its kin, for a variable."""
-        if isinstance(a, list | dict | set) or hasattr(type(a), f"__i{name}__"):
+        if type(a) in _UNCHANGED:
+            return (FUNCTIONS.get(name) or getattr(operator, name))(a, b)
+        if isinstance(a, _CHANGED) or hasattr(type(a), f"__i{name.strip('_')}__"):
             self.own(a)
             if name == "add" and isinstance(a, list):
                 a.extend(bounded_items(b))
@@ -73,7 +72,8 @@ class Guarded:
             if name == "mul":
                 require_few(range(len(a) * max(0, b)) if isinstance(b, int) else ())
             return getattr(operator, f"i{name.strip('_')}")(a, b)
-        return self.binary(name, a, b) if name in _BINARY else getattr(operator, name)(a, b)
+        found = FUNCTIONS.get(name)
+        return found(a, b) if found is not None else getattr(operator, name)(a, b)
 
     def augment_entry(self, name: str, table: Any, key: Any, b: Any) -> None:
         """``table[key] += b`` and its kin."""
@@ -91,13 +91,7 @@ class Guarded:
 
 
 _CHANGED = (list, dict, set, deque)
-_BINARY = {
-    "add": bounded.add,
-    "mul": bounded.mul,
-    "mod": block_texts.filled_in,
-    "pow": bounded.power,
-    "lshift": bounded.lshift,
-}
+_UNCHANGED = frozenset((int, float, bool, complex, str, bytes, tuple, type(None)))
 
 
 def _looking(kind: type, name: str) -> Callable[[Guarded, Any], Any]:
@@ -179,3 +173,15 @@ _METHODS: dict[tuple[type, str], Callable[[Guarded, Any], Any]] = {
     **{(kind, name): _looking(kind, name) for kind, names in LOOKING.items() for name in names},
     **{(kind, name): _changing(kind, name) for kind, names in CHANGING.items() for name in names},
 }
+_GROWING = ("replace", "zfill", "ljust", "rjust", "center", "expandtabs", "join", "translate", "format")
+_SLOW = ("rfind", "rindex", "rsplit", "rpartition")
+_DIRECT: dict[type, frozenset[str]] = {
+    **{kind: frozenset(LOOKING[kind]) for kind in (list, tuple, dict, bytes, int, float, re.Match, Counter)},
+    str: frozenset(LOOKING[str]) - {*_GROWING, *_SLOW},
+}
+"""Methods that are Python's own."""
+_CHANGERS: dict[type, frozenset[str]] = {
+    list: frozenset(CHANGING[list]) - {"extend"}, dict: frozenset(CHANGING[dict]) - {"update"},
+    set: frozenset(("add", "discard", "remove", "clear")),
+}  # fmt: skip
+"""Methods that are Python's own, of an object that may be changed."""

@@ -9,13 +9,13 @@ from .allowed import stars
 from .language import LIBRARY, OF_CLASSES
 
 GUARDS = (
-    "<attribute>", "<own>", "<ordered>", "<bounded>", "<each_ordered>", "<gathered>", "<few>", "<binary>",
-    "<augmented>", "<augment_entry>", "<function>", "<formatted>", "<joined>", "<tick>",
+    "<attribute>", "<own>", "<ordered>", "<bounded>", "<each_ordered>", "<gathered>", "<few>", "<augmented>",
+    "<augment_entry>", "<function>", "<formatted>", "<joined>", "<tick>",
 )  # fmt: skip
 """What stands in the code for the operations; no text of a file can name them."""
-ATTRIBUTE, OWN, ORDERED, BOUNDED, EACH_ORDERED, GATHERED, FEW, BINARY, *_REST = GUARDS
+ATTRIBUTE, OWN, ORDERED, BOUNDED, EACH_ORDERED, GATHERED, FEW, *_REST = GUARDS
 AUGMENTED, AUGMENT_ENTRY, FUNCTION, FORMATTED, JOINED, TICK = _REST
-PAYING = (GATHERED, FEW, BINARY, AUGMENTED, FORMATTED, JOINED)
+PAYING = (GATHERED, FEW, AUGMENTED, FORMATTED, JOINED)
 """Those whose results are counted under a budget."""
 GIVING = (ATTRIBUTE, FUNCTION)
 """Those that give what is called then."""
@@ -66,7 +66,7 @@ class Guarding(ast.NodeTransformer):
         """An operator whose result may grow."""
         self.generic_visit(node)
         name = _GROWING.get(type(node.op))
-        return node if name is None else _call(BINARY, node, ast.Constant(name), node.left, node.right)
+        return node if name is None else _call(OPERATOR.format(name), node, node.left, node.right)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
         """``a += b`` and ``table[key] += b``."""
@@ -207,7 +207,7 @@ class Guarding(ast.NodeTransformer):
         return node
 
 
-CALLED = "<{}>"
+CALLED, OPERATOR = "<{}>", "<operator {}>"
 CALLED_GUARDED = (
     "str", "repr", "int", "round", "pow", "list", "tuple", "dict", "set", "frozenset", "enumerate", "iter", "zip",
     "map", "filter", "reversed", "sorted", "min", "max", "sum",

@@ -17,7 +17,8 @@ from ..nesting import check_nesting
 from . import block_texts, gone_through, guarded
 from .allowed import checked
 from .block_refusals import RefusedError, ticking
-from .guarded_text import CALLED, GIVING, GUARDS, PAYING, TICK, Guarding, makes_sets
+from .growing_operators import FUNCTIONS
+from .guarded_text import CALLED, GIVING, GUARDS, OPERATOR, PAYING, TICK, Guarding, makes_sets
 from .language import BUILTINS, MUTATES
 from .metering import Metered, meter
 
@@ -73,7 +74,7 @@ class Block:
     def _names(self, guards: guarded.Guarded) -> dict[str, Any]:
         """The global names of the block."""
         names = {"__builtins__": {}, **BUILTINS, **{CALLED.format(n): f for n, f in guarded.CALLS.items()}}
-        names |= {"<slice>": builtins.slice, **_operations(guards)}
+        names |= {"<slice>": builtins.slice, **_operations(guards), **_OPERATORS}
         exec(self.code, names)  # a text that was checked, without builtins
         return names
 
@@ -102,7 +103,7 @@ class Block:
         names = self.held | _operations(guards)
         if metered is not None:
             names |= {CALLED.format(name): metered.charging(each) for name, each in guarded.CALLS.items()}
-            names |= {name: metered.charging(names[name]) for name in PAYING}
+            names |= {name: metered.charging(names[name]) for name in (*PAYING, *_OPERATORS)}
             names |= {name: metered.giving(names[name]) for name in GIVING} | {TICK: metered.tick}
         for name, each in self.held.items():
             if isinstance(each, FunctionType) and each.__code__.co_filename == self.code.co_filename:
@@ -110,10 +111,13 @@ class Block:
         return names
 
 
+_OPERATORS = {OPERATOR.format(name): each for name, each in FUNCTIONS.items()}
+
+
 def _operations(guards: guarded.Guarded) -> dict[str, Any]:
     found = (
         guards.attribute, guards.own, gone_through.ordered, gone_through.bounded_items, gone_through.each_ordered,
-        gone_through.gathered, gone_through.require_few, guards.binary, guards.augmented, guards.augment_entry,
+        gone_through.gathered, gone_through.require_few, guards.augmented, guards.augment_entry,
         guards.function, block_texts.formatted, block_texts.joined, ticking(round_counter()),
     )  # fmt: skip
     return dict(zip(GUARDS, found, strict=True))
