@@ -29,7 +29,7 @@ from .patches.plain_code.calling import NOT_PLAIN
 from .patches.plain_code.regions import Region
 from .patches.source.written_anew import choices_of, is_block, written_anew
 from .pipeline import Pipeline
-from .proxies.branches import LIBRARY_BRANCH, RAISING_BRANCH
+from .proxies.branches import HANDED, LIBRARY_BRANCH, PINNED, RAISING_BRANCH
 from .recheck.mismatch import NO_INPUT, OF_MOMENT
 from .recheck.reach.objects import Objects
 from .rules.advice.before_calls import drawn_before
@@ -314,7 +314,9 @@ def _asked(attempted: Attempted | None, problem: Exception | None) -> set[tuple[
 def _fixing(attempted: Attempted) -> set[tuple[str, int]]:
     """The lines on which a recording holds for one way, or fixes a length."""
     begun = [match for match in map(_PLACE.match, [*attempted.lines, *attempted.earlier.notes]) if match]
-    return _asked(attempted, None) | {(match[1], int(match[2])) for match in begun}
+    given_up = attempted.earlier.refused, attempted.earlier.of_lists
+    guarded = set(_guarded(attempted.found.graph, pins_only=True)).union(*map(_of_branch, given_up))
+    return guarded | {(match[1], int(match[2])) for match in begun}
 
 
 def _of_branch(problem: Exception | None) -> set[tuple[str, int]]:
@@ -322,9 +324,12 @@ def _of_branch(problem: Exception | None) -> set[tuple[str, int]]:
     return _places(problem) if any(why in str(problem) for why in _OF_BRANCHES) else set()
 
 
-def _guarded(graph: Graph) -> Iterator[tuple[str, int]]:
+def _guarded(graph: Graph, pins_only: bool = False) -> Iterator[tuple[str, int]]:
+    """The lines of guards; of those alone that fix a value, where Python's own errors are to be left out."""
     for node in walk(graph):
-        if isinstance(node.target, Guard) and node.line is not None and not node.target.reason.endswith(_OTHERWISE):
+        if not isinstance(node.target, Guard) or node.line is None or node.target.reason.endswith(_OTHERWISE):
+            continue
+        if not pins_only or (node.target.reason.startswith(PINNED) and node.target.reason != HANDED):
             yield node.line.file, node.line.line
 
 

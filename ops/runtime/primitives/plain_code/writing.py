@@ -128,16 +128,17 @@ def patterns(tree: ast.Module) -> Iterator[tuple[str, ast.Call | None]]:
                 yield name, called.get(id(node))
 
 
-def compiled_patterns(tree: ast.Module) -> set[str]:
-    """The names of the constants of a block that are compiled patterns."""
-    found = set[str]()
+def compiled_patterns(tree: ast.Module) -> dict[str, ast.Call]:
+    """The names of the constants of a block that are compiled patterns, and what makes them."""
+    found = dict[str, ast.Call]()
     for line in tree.body:
         match line:
-            case ast.Assign([ast.Name(name)], ast.Call(ast.Attribute(ast.Name("re"), "compile"))):
-                found.add(name)
+            case ast.Assign([ast.Name(name)], ast.Call(ast.Attribute(ast.Name("re"), "compile")) as call):
+                found[name] = call
     set_again = [node.id for each in tree.body if not isinstance(each, ast.Assign) for node in ast.walk(each)
                  if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)]
-    return found - {*set_again} - {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    others = {*set_again, *(node.arg for node in ast.walk(tree) if isinstance(node, ast.arg))}
+    return {name: call for name, call in found.items() if name not in others}
 
 
 class Guarding(ast.NodeTransformer):
