@@ -42,6 +42,8 @@ Line = tuple[str, int]
 """The path of a file, and a number in it."""
 _PLACE = re.compile(r"(?:^|called by )([^:]+):(\d+) in ")
 _OTHERWISE = (LIBRARY_BRANCH, RAISING_BRANCH)
+_OF_BLOCKS = (PINNED, "the list is empty")
+"""How the reasons of guards begin which a block of plain Python needs not."""
 _OF_BRANCHES = ("branch", "it was compared", "asks whether there is a match", "gives None for a key that is missing")
 
 
@@ -101,6 +103,7 @@ def with_choices_anew(process: Callable[..., Any], attempt: Callable[[list[Any]]
         best, causes, lines = search.result(asked), search.causes, search.taken
     blocks = _Blocks(process, attempt, best, lines)
     best = blocks.result(_places(problem) if best is None else _fixing(best))
+    problem = blocks.problem or problem
     if best is None:
         assert problem is not None
         raise _explained(process, problem, causes)
@@ -240,6 +243,7 @@ class _Blocks:
         self.attempt, self.best, self.lines = attempt, best, lines
         self.functions = list(_functions(process))
         self.left, self.own = MOST_BLOCKS, {*self.functions[:1]}
+        self.problem: Exception | None = None  # state, which no block can have either
 
     def result(self, places: set[tuple[str, int]]) -> Attempted | None:
         """The best attempt.
@@ -267,8 +271,9 @@ class _Blocks:
             try:
                 found = self.attempt(earlier)
             except Exception as error:
-                if self.best is not None or str(error).startswith(NOT_PLAIN):
+                if self.best is not None or NOT_PLAIN in str(error):
                     return None
+                self.problem = error if NO_INPUT in str(error) else self.problem
                 beyond = _places(error) - {(PurePath(region.path).name, region.line)}
                 return (blocks, beyond) if beyond and taken == [] else None
         if self.best is not None and not _is_better(found, self.best):
@@ -329,7 +334,7 @@ def _guarded(graph: Graph, pins_only: bool = False) -> Iterator[tuple[str, int]]
     for node in walk(graph):
         if not isinstance(node.target, Guard) or node.line is None or node.target.reason.endswith(_OTHERWISE):
             continue
-        if not pins_only or (node.target.reason.startswith(PINNED) and node.target.reason != HANDED):
+        if not pins_only or (node.target.reason.startswith(_OF_BLOCKS) and node.target.reason != HANDED):
             yield node.line.file, node.line.line
 
 

@@ -41,12 +41,12 @@ from .identity_tests import with_identity
 from .library import special
 from .library.extremes import extreme
 from .library.extremes import running as _active
+from .plain_code.calling import BLOCKS
+from .plain_code.sources import remember
 from .python.callees import register
 from .python.dunders import OPERATORS, looks_up_operators, operator_of, refuse_kept_operators
 from .python.instructions import instrumented
 from .redirect import own, redirected, stand_in
-from .plain_code.calling import BLOCKS
-from .plain_code.sources import remember
 from .source.choosers import CHOOSERS
 from .source.written_anew import code_to_record
 

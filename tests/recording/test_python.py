@@ -9,8 +9,8 @@ import math
 import operator
 import re
 import sys
-from math import sqrt as root
 from math import lgamma
+from math import sqrt as root
 from pathlib import Path
 
 import numpy as np

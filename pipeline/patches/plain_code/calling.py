@@ -23,15 +23,22 @@ NOT_PLAIN = "the code cannot be a block of plain Python"
 
 
 def run_block(
-    text: str, names: tuple[str, ...], own: tuple[str, ...], result: bool, *values: Any
+    text: str,
+    names: tuple[str, ...],
+    own: tuple[str, ...],
+    result: bool,
+    hoisted: tuple[tuple[str, str], ...],
+    *values: Any,
 ) -> Any:
     """Stands for some statements of a function.
 
     Args:
         text: their source.
-        names: their variables that are set before; own: those with a list or dict that no other variable has.
+        names: their variables that are set before.
+        own: those with a list or dict that no other variable has.
         result: whether they give the result of the traced function.
-        values: what those variables are.
+        hoisted: names that stand for expressions in the text, and the source of those.
+        values: functions that give the values of those, then what the variables are.
 
     Raises:
         RecordError: they cannot be a block.
@@ -41,7 +48,10 @@ def run_block(
         raise RecordError(NOT_PLAIN)
     with recorder.refusing():
         try:
-            encoding = Encoding(text, dict(zip(names, values, strict=True)), own, sys._getframe(1).f_globals)
+            count = len(hoisted)
+            before = dict(zip(names, values[count:], strict=True))
+            parts = {name: (source, give) for (name, source), give in zip(hoisted, values[:count], strict=True)}
+            encoding = Encoding(text, before, own, sys._getframe(1).f_globals, parts)
             written, given = encoding.text(), encoding.arguments()
         except UnplainError as error:
             raise RecordError(f"{NOT_PLAIN}: {error}", where=str(user_line() or "")) from None
@@ -57,8 +67,10 @@ def _split(text: str) -> Any:
                 return ["tuple", *["any"] * len(first)]
         case [ast.Dict(keys), *_] if keys and all(isinstance(k, ast.Constant) and type(k.value) is str for k in keys):
             named = [k.value for k in keys if isinstance(k, ast.Constant)]
-            if all(isinstance(each, ast.Dict) and [getattr(k, "value", ...) for k in each.keys] == named
-                   for each in returns):
+            if all(
+                isinstance(each, ast.Dict) and [getattr(k, "value", ...) for k in each.keys] == named
+                for each in returns
+            ):
                 return ["keys", *([name, "any"] for name in named)]
     return "any"
 
@@ -80,8 +92,9 @@ def _recorded(recorder: Any, text: str, given: list[Any], kind: Any) -> Any:
         except TracepackError as error:
             raise RecordError(f"{NOT_PLAIN}: {error.what}", where=str(user_line() or "")) from None
         except Exception as error:
-            raise RecordError(f"the code fails on the example: {type(error).__name__}: {error}",
-                              where=str(user_line() or "")) from None
+            raise RecordError(
+                f"the code fails on the example: {type(error).__name__}: {error}", where=str(user_line() or "")
+            ) from None
     kind = _kind(found) if kind is None else kind
     arguments = recorder.arguments((text, kind, *given))
     varies = any(recorder.values.varies(leaf) for leaf in _leaves(given))

@@ -81,9 +81,7 @@ def _lines_of(code: CodeType) -> set[int]:
 
 
 @lru_cache(256)
-def _changed(
-    code: CodeType, path: str, lines: frozenset[int], blocks: frozenset[Any] = frozenset()
-) -> CodeType | None:
+def _changed(code: CodeType, path: str, lines: frozenset[int], blocks: frozenset[Any] = frozenset()) -> CodeType | None:
     """The code of a function whose choices on some lines are calls; None where there are none, or no source.
 
     Python takes equal codes of two files for one; the path tells them apart.
@@ -127,7 +125,8 @@ def definition_of(function: FunctionType) -> ast.FunctionDef | ast.Lambda | None
             for around in (e for e in statements if _first_line(e) <= code.co_firstlineno <= (e.end_lineno or 0)):
                 found = list(filter(_has(code), ast.walk(around)))
                 if len(found) == 1 and _place(_compiled(around, imports, code), code) is not None:
-                    return copied(found[0])  # type: ignore[return-value]  # `_has` takes no other kinds
+                    made: ast.FunctionDef | ast.Lambda = copied(found[0])
+                    return made
     except (SyntaxError, ValueError, RecursionError):  # no source of Python
         pass
     return None
