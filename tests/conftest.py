@@ -52,7 +52,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 @pytest.fixture
 def no_blocks(monkeypatch) -> None:
     """What is recorded, and said, where no block of plain Python can stand: as where the code has tensors in it."""
-    monkeypatch.setattr("tracepack.pipeline.rewriting.MOST_BLOCKS", 0)
+    monkeypatch.setattr("tracepack.pipeline.rewriting.blocks.MOST_BLOCKS", 0)
 
 
 def _skipping() -> Iterator[None]:

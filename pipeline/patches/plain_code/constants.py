@@ -88,3 +88,8 @@ def _made(name: str, *args: ast.expr) -> ast.expr:
     if module:
         function = ast.Attribute(ast.Name(module, ast.Load()), own, ast.Load())
     return ast.Call(function, list(args), [])
+
+
+def name_of(name: str) -> ast.expr:
+    """A name as an expression."""
+    return ast.Name(name, ast.Load())

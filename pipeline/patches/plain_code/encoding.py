@@ -20,12 +20,14 @@ from ....ops.runtime.user_code import is_users
 from ...proxies.base import is_traced
 from ..source.scoping import names_read
 from ..source.written_anew import definition_of
-from .constants import UnplainError, is_plain, literal
-from .naming import MISSING, Naming, Placing, is_object, name_of, of_library, refuse_unplain, scopes, set_in
+from .classes import made_by
+from .constants import UnplainError, is_plain, literal, name_of
+from .naming import MISSING, Naming, Placing, is_object, of_library, refuse_unplain, scopes, set_in
 from .regions import plainly
 
 NAME = "block"
 MOST_FUNCTIONS = 40
+_OF_METHODS = ("property", "classmethod", "staticmethod")
 
 
 class Encoding:
@@ -143,6 +145,19 @@ class Encoding:
 
     # -- functions -------------------------------------------------------------------------------------------------
 
+    def function(self, function: FunctionType) -> str:
+        """The name of a function of the user's, of a method's with its object as the first parameter."""
+        return self._helper(function, None)
+
+    def class_name(self, kind: type) -> str:
+        """The name of the function that makes objects of a class."""
+        key = id(kind), 0
+        if key not in self.functions:
+            name = f"F{len(self.functions)}_{kind.__name__}"
+            self.functions[key] = (name, kind, None)
+            self.functions[key] = (name, kind, made_by(self, kind, name))
+        return self.functions[key][0]
+
     def _helper(self, function: FunctionType, owner: Any) -> str:
         """The name of a function of the user's in the block."""
         key = id(function), id(owner)
@@ -173,11 +188,11 @@ class Encoding:
             raise UnplainError(f"the source of {function.__qualname__} is not at hand")
         if isinstance(made, ast.Lambda):
             made = _defined(name, made.args, [ast.Return(made.body)])
-        if made.decorator_list:
+        if not all(isinstance(each, ast.Name) and each.id in _OF_METHODS for each in made.decorator_list):
             raise UnplainError(f"{function.__qualname__} has a decorator")
         (written,) = plainly([made])
         assert isinstance(written, ast.FunctionDef)
-        written.name = name
+        written.name, written.decorator_list = name, []
         return written
 
     def _function(

@@ -19,7 +19,8 @@ from ...proxies.lists import TracedList
 from ...proxies.make import TracedOptional
 from ...proxies.scalars import TracedBool, TracedComplex, TracedFloat, TracedInt
 from ...proxies.strings import TracedStr
-from .constants import UnplainError, is_plain
+from .classes import is_class
+from .constants import UnplainError, is_plain, name_of
 
 MISSING: Any = object()
 _VALUES = (TracedInt, TracedFloat, TracedBool, TracedComplex, TracedStr, TracedList, TracedDict, TracedOptional)
@@ -68,9 +69,20 @@ class Naming(ast.NodeTransformer):
         source: ast.AST = self.encoding.source_of(thing)
         return source
 
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """A call, which may make an object of a class of the user's."""
+        kind = self._held(node.func)
+        self_made = isinstance(kind, type) and is_class(kind)
+        function = name_of(self.encoding.class_name(kind)) if self_made else self.visit(node.func)
+        args = [self.visit(each) for each in node.args]
+        keywords = [ast.keyword(each.arg, self.visit(each.value)) for each in node.keywords]
+        return ast.copy_location(ast.Call(function, args, keywords), node)
+
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         """A function of a module, or what an object or a class of the user's holds."""
-        found = self._held(node)
+        found = self._held(node if isinstance(node.ctx, ast.Load) else node.value)
+        if found is not MISSING and not isinstance(node.ctx, ast.Load):
+            raise UnplainError(f"it sets {ast.unparse(node)}")
         if found is MISSING:
             self.generic_visit(node)
             return node
@@ -149,8 +161,3 @@ def scopes(table: symtable.SymbolTable) -> tuple[set[str], set[str]]:
 def set_in(tree: ast.AST) -> set[str]:
     """The names that a tree sets."""
     return {part.id for part in ast.walk(tree) if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load)}
-
-
-def name_of(name: str) -> ast.expr:
-    """A name as an expression."""
-    return ast.Name(name, ast.Load())

@@ -81,12 +81,16 @@ def makes_new(value: ast.expr) -> bool:
     match value:
         case ast.BinOp(one, ast.Mult(), other):
             return isinstance(one, ast.List) or isinstance(other, ast.List)
+        case ast.Call(ast.Name("Counter" | "OrderedDict")):
+            return True
+        case ast.Call(ast.Name(name), args, named) if name[:1].isupper():  # an object, as a rule
+            return all(isinstance(each, ast.Constant) for each in (*args, *(word.value for word in named)))
         case ast.Call(ast.Name() | ast.Attribute() as function):
             return ast.unparse(function).removeprefix("collections.") in _MAKERS
     return isinstance(value, ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp)
 
 
-_MAKERS = ("set", "dict", "list", "sorted", "Counter", "defaultdict", "deque", "OrderedDict")
+_MAKERS = ("set", "dict", "list", "sorted", "defaultdict", "deque")
 
 
 def _holds(line: ast.stmt, number: int) -> bool:

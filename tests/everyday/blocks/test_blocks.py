@@ -9,6 +9,7 @@ import torch
 
 import tracepack
 from tests.everyday.blocks import of_numbers as numbers
+from tests.everyday.blocks import of_objects as objects
 from tests.everyday.blocks import of_texts as texts
 from tests.everyday.case import Case, check, loaded
 from tracepack.ops.graph.graph import Operator
@@ -46,6 +47,17 @@ CASES = {
         numbers.runs_into_a_model, [["a", "a", "bb"], torch.ones(2, 3)],
         [[[], torch.ones(1, 3)], [["q"], torch.arange(9.0).reshape(3, 3)]],
     ),
+    "objects": Case(
+        objects.tracks, [[[1.0, 9.0], [1.5], [2.0, 30.0]]], [[[]], [[[1.0], [], [], [5.0]]], [[[1.0, 2.0], [1.1, 2.1]]]]
+    ),
+    "object of a class": Case(
+        objects.undone, [["a", "b", "undo", "nothing", "undo", "c"]], [[[]], [["a"]], [["a", "b", "c", "undo"]]]
+    ),
+    "named tuples": Case(
+        objects.spans, [["B-P", "I-P", "O", "B-L"]], [[[]], [["O", "I-P"]], [["B-P", "I-L", "B-P"]]]
+    ),
+    "tree": Case(objects.tree, [["a/b", "a/c", "d"]], [[[]], [["x/y/z", "x/y/q"]]]),
+    "equal objects": Case(objects.unique, [[[1.0, 1.0], [2.0]]], [[[]], [[[3.0, 3.0, 3.0, 3.5]]]]),
     "roman": Case(numbers.roman, [1994], [[0], [3], [48]]),
     "best pair": Case(numbers.best_pair, [torch.ones(3)], [[-torch.ones(3)], [torch.zeros(3)]]),
 }  # fmt: skip

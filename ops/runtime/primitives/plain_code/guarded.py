@@ -18,6 +18,7 @@ from ....graph.errors import GuardError
 from .. import bounded
 from ..nesting import check_nesting
 from ..text import texts
+from .objects import Thing, is_record
 from .language import CHANGE_FIRST, CHANGING, LIBRARY, LOOKING, OF_CLASSES
 
 SETS = "a set of texts is gone through, whose order is another one in each process"
@@ -79,14 +80,24 @@ class Guarded:
             AttributeError: it has none of that name, or none that a block may call.
         """
         kind = type(thing)
+        if kind is Thing:
+            return thing.get(name)
         get = _METHODS.get((kind, name))
         if get is not None:
             return get(self, thing)
         if kind is type and name in OF_CLASSES.get(thing, ()):
             return getattr(thing, name)
+        if is_record(thing, name):
+            return getattr(thing, name)
         if any(name in names for names in (*LOOKING.values(), *CHANGING.values())):
             raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
         return refuse(f"a block of plain Python asks a {kind.__name__} for {name!r}", expected="a method of its list")
+
+    def fields(self, thing: Any) -> Any:
+        """The fields of an object of the block, one of which is about to be set."""
+        if type(thing) is not Thing:
+            refuse(f"a block of plain Python sets an attribute of a {type(thing).__name__}")
+        return thing.fields
 
     def binary(self, name: str, a: Any, b: Any) -> Any:
         """An operator whose result may grow."""

@@ -16,6 +16,7 @@ from ..control_flow import round_counter
 from ..nesting import check_nesting
 from . import guarded
 from .language import BUILTINS, MUTATES
+from .objects import MAKERS
 from .writing import CALLED, GUARDS, Guarding, checked
 
 LONGEST = 1 << 22
@@ -60,7 +61,7 @@ class Block:
     def _names(self, guards: guarded.Guarded) -> dict[str, Any]:
         """The global names of the block."""
         names = {"__builtins__": {}, **BUILTINS, **{CALLED.format(n): f for n, f in guarded.CALLS.items()}}
-        names |= {"<slice>": builtins.slice, **_operations(guards)}
+        names |= {"<slice>": builtins.slice, **MAKERS, **_operations(guards)}
         exec(self.code, names)  # a text that was checked, without builtins
         return names
 
@@ -95,7 +96,7 @@ class Block:
 def _operations(guards: guarded.Guarded) -> dict[str, Any]:
     found = (
         guards.attribute, guards.own, guarded.ordered, guards.binary, guards.augmented, guards.augment_entry,
-        guards.function, guarded.formatted, guarded.joined, round_counter(),
+        guards.function, guarded.formatted, guarded.joined, round_counter(), guards.fields,
     )  # fmt: skip
     return dict(zip(GUARDS, found, strict=True))
 

@@ -9,9 +9,9 @@ from typing import Any
 from ....graph.errors import GraphError
 from .language import BUILTINS, LIBRARY, OF_PATTERNS, SYNTAX, UNORDERED
 
-ATTRIBUTE, OWN, ORDERED, BINARY, AUGMENTED, AUGMENT_ENTRY, FUNCTION, FORMATTED, JOINED, TICK = GUARDS = (
+ATTRIBUTE, OWN, ORDERED, BINARY, AUGMENTED, AUGMENT_ENTRY, FUNCTION, FORMATTED, JOINED, TICK, FIELDS = GUARDS = (
     "<attribute>", "<own>", "<ordered>", "<binary>", "<augmented>", "<augment_entry>", "<function>", "<formatted>",
-    "<joined>", "<tick>",
+    "<joined>", "<tick>", "<fields>",
 )  # fmt: skip
 """What stands in the code for the operations; no text of a file can name them."""
 
@@ -44,12 +44,12 @@ def refused(node: ast.AST) -> str:
                     return "a comparison by identity"
         case ast.Constant(value) if not isinstance(value, bool | int | float | complex | str | bytes | None):
             return repr(value)
-        case ast.BinOp(op=ast.MatMult()) | ast.AugAssign(op=ast.MatMult()) | ast.AugAssign(ast.Attribute()):
+        case ast.BinOp(op=ast.MatMult()) | ast.AugAssign(op=ast.MatMult()):
             return "an operator on tensors"
         case ast.MatchValue(value) if not isinstance(value, ast.Constant):
             return "a pattern that is no constant"
-        case ast.Attribute(ctx=ast.Store() | ast.Del()):
-            return "an attribute that is set"
+        case ast.Attribute(ctx=ast.Del()):
+            return "an attribute that is deleted"
     return ""
 
 
@@ -146,6 +146,9 @@ class Guarding(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         """A function of a module, or a method."""
+        if isinstance(node.ctx, ast.Store):
+            fields = _call(FIELDS, node, self.visit(node.value))
+            return ast.copy_location(ast.Subscript(fields, ast.Constant(node.attr), ast.Store()), node)
         if isinstance(node.value, ast.Name) and node.value.id in LIBRARY:
             return _call(FUNCTION, node, ast.Constant(node.value.id), ast.Constant(node.attr))
         return _call(ATTRIBUTE, node, self.visit(node.value), ast.Constant(node.attr))
@@ -163,7 +166,10 @@ class Guarding(ast.NodeTransformer):
         if isinstance(node.target, ast.Subscript):
             table, key = self.visit(node.target.value), self.visit(node.target.slice)
             return ast.copy_location(ast.Expr(_call(AUGMENT_ENTRY, node, name, table, _as_value(key), value)), node)
-        assert isinstance(node.target, ast.Name)
+        if isinstance(node.target, ast.Attribute):
+            fields = _call(FIELDS, node, self.visit(node.target.value))
+            key = ast.copy_location(ast.Constant(node.target.attr), node)
+            return ast.copy_location(ast.Expr(_call(AUGMENT_ENTRY, node, name, fields, key, value)), node)
         now = ast.copy_location(ast.Name(node.target.id, ast.Load()), node)
         return ast.copy_location(ast.Assign([node.target], _call(AUGMENTED, node, name, now, value)), node)
 
