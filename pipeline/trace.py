@@ -58,7 +58,8 @@ from .recording.effects import Watch
 from .recording.recorder import Recorder
 from .recording.rollback import Undo
 from .replay import Replay
-from .rewriting import Attempted, with_choices_anew
+from .rewriting.attempted import Attempted
+from .rewriting.choices_anew import with_choices_anew
 from .rules.gradients import without_history
 from .rules.loadable import refuse_unloadable
 from .rules.settings import default_dtype, with_settings

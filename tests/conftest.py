@@ -49,6 +49,12 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     return (yield from _skipping())
 
 
+@pytest.fixture
+def no_blocks(monkeypatch) -> None:
+    """What is recorded, and said, where no block of plain Python can stand: as where the code has tensors in it."""
+    monkeypatch.setattr("tracepack.pipeline.rewriting.blocks.MOST_BLOCKS", 0)
+
+
 def _skipping() -> Iterator[None]:
     """What ended with the message that this machine has no compiler is skipped, if indeed it has none."""
     try:

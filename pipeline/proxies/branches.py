@@ -16,7 +16,9 @@ RAISING_BRANCH = "the function raises an error otherwise"
 MAY_BE_NONE = "a value that may be None as data decides is asked by code as it is, which does not see `is None`"
 """Of such a recording another one is made, of code that hands its tests over."""
 
-HANDED = "the recording holds for one value only, because a call takes its items as arguments"
+PINNED = "the recording holds for one value only"
+"""How the reasons begin why a value is fixed."""
+HANDED = f"{PINNED}, because a call takes its items as arguments"
 """Why the length of a list is fixed that stands behind a star."""
 
 

@@ -11,7 +11,7 @@ from ...ops.graph.graph import Guard, Node, Operator, SourceLine, Value
 from ...ops.graph.traverse import leaves, uses
 from ...ops.graph.types import ARRAY, STR, ScalarType
 from ...ops.runtime.user_code import following_instruction, running_instruction, user_line
-from ..proxies.branches import BRANCH
+from ..proxies.branches import BRANCH, PINNED
 from ..proxies.tracer import Tracer
 from ..rules.advice.instead import for_branch, instead
 
@@ -45,7 +45,7 @@ def pin(recorder: Tracer, scalar: Any, reason: str) -> Any:
     if isinstance(scalar.concrete, np.generic):
         recorder.pin(recorder.scalar("item", scalar), reason)
     else:
-        guard = Guard(scalar.concrete, f"the recording holds for one value only, because {reason}")
+        guard = Guard(scalar.concrete, f"{PINNED}, because {reason}")
         recorder.nodes.append(Node(guard, (scalar.value,), {}, None, line))
     return scalar.concrete
 

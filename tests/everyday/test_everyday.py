@@ -73,6 +73,7 @@ def test_loops_that_read_the_dicts_and_sets_they_fill(name) -> None:
     check(growing_dicts.CASES[name])
 
 
+@pytest.mark.usefixtures("no_blocks")
 def test_a_list_of_a_dict_that_has_another_name_keeps_the_length() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the length and the texts are fixed
@@ -116,6 +117,7 @@ def test_an_error_that_the_function_catches_is_said_to_end_the_run(process) -> N
 
 
 @pytest.mark.parametrize("process", first_day.LOOPED)
+@pytest.mark.usefixtures("no_blocks")
 def test_a_loop_in_which_an_error_is_caught_is_said_with_the_form_that_is_recorded(process) -> None:
     words = first_day.LOOPED[process]
     with warnings.catch_warnings(record=True) as said:
@@ -145,6 +147,7 @@ def test_lists_of_one_name_that_the_function_changes(name) -> None:
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("process", kept_lists.FIXED)
+@pytest.mark.usefixtures("no_blocks")
 def test_what_fixes_the_length_shows_the_form_that_keeps_it_free(process) -> None:
     with pytest.warns(UserWarning, match=kept_lists.FIXED[process]):
         tracepack.trace(process, ["b", "a", "cc"])
@@ -157,6 +160,7 @@ def test_a_list_that_has_another_name_is_not_changed(process) -> None:
 
 
 @pytest.mark.parametrize("process", filling.VIEWS)
+@pytest.mark.usefixtures("no_blocks")
 def test_views_and_ranges_equal_no_lists(process) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the length is fixed
@@ -184,6 +188,7 @@ def test_loops_of_the_first_week(name) -> None:
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("process", first_week.FIXED)
+@pytest.mark.usefixtures("no_blocks")
 def test_a_list_that_changes_under_another_name_keeps_the_length(process) -> None:
     with pytest.warns(UserWarning, match="the length is fixed to 3|the length of 'numbers' is fixed to 3"):
         mod = loaded(process, [3, 1, 2])
@@ -194,6 +199,7 @@ def test_a_list_that_changes_under_another_name_keeps_the_length(process) -> Non
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("process", first_week.UNSHOWN)
+@pytest.mark.usefixtures("no_blocks")
 def test_a_list_that_changes_under_another_name_on_another_way_is_no_value(process) -> None:
     mod = loaded(process, [5])
     assert mod([5]) == process([5])
@@ -203,6 +209,7 @@ def test_a_list_that_changes_under_another_name_on_another_way_is_no_value(proce
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("process", first_week.FORMS)
+@pytest.mark.usefixtures("no_blocks")
 def test_a_loop_that_keeps_the_length_shows_the_form_that_does_not(process) -> None:
     with pytest.warns(UserWarning, match=first_week.FORMS[process]):
         tracepack.trace(process, [3, 1, 2])
@@ -241,6 +248,7 @@ def test_loops_that_are_left_early(name) -> None:
 
 
 @pytest.mark.parametrize("process", leaving.FIXED)
+@pytest.mark.usefixtures("no_blocks")
 def test_loops_that_are_left_otherwise_keep_their_length(process) -> None:
     with pytest.warns(UserWarning, match="the length is fixed to 2"):
         mod = loaded(process, ["a", "b"])
@@ -266,6 +274,7 @@ def test_iterators(name) -> None:
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("process", iterators.ASKED)
+@pytest.mark.usefixtures("no_blocks")
 def test_an_iterator_that_a_loop_goes_through_keeps_the_length(process) -> None:
     with pytest.warns(UserWarning, match="the length is fixed to 3"):
         mod = loaded(process, ["a", "bb", "c"])
@@ -275,6 +284,7 @@ def test_an_iterator_that_a_loop_goes_through_keeps_the_length(process) -> None:
 
 
 @pytest.mark.parametrize("kind", carrying.BEGUN)
+@pytest.mark.usefixtures("no_blocks")
 def test_a_loop_whose_values_begin_as_another_kind_takes_no_empty_list(kind) -> None:
     mod = loaded(carrying.BEGUN[kind], torch.rand(3, 2))
     with pytest.raises(tracepack.GuardError, match=f"the list is empty, and what the loop carries begins as {kind}"):

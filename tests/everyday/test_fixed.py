@@ -46,6 +46,7 @@ FIXED = {
 
 
 @pytest.mark.parametrize("name", FIXED)
+@pytest.mark.usefixtures("no_blocks")
 def test_what_is_fixed_is_said_at_once_and_guarded(name) -> None:
     process, example, other, words = FIXED[name]
     with pytest.warns(UserWarning, match=words):
@@ -311,6 +312,7 @@ def test_results_of_a_loop_that_nothing_collects_are_refused() -> None:
         mod(["x"])
 
 
+@pytest.mark.usefixtures("no_blocks")
 def test_a_branch_on_a_part_of_a_text_is_in_the_signature() -> None:
     def process(text):
         name, _, value = text.partition(":")

@@ -6,7 +6,7 @@ import builtins as own
 import pathlib
 import random
 from itertools import starmap
-from math import tanh
+from math import lgamma
 
 import pytest
 import torch
@@ -20,7 +20,7 @@ def helper(x):
 
 
 def shrunk(number):
-    return next(starmap(tanh, [(number,)]))
+    return next(starmap(lgamma, [(number,)]))
 
 
 def swallow(x):

@@ -27,8 +27,9 @@ def check_code(node: Node, label: str) -> None:
     """
     tree = checked(node.args[0])
     known = compiled_patterns(tree)
+    alone = {id(call) for name, call in known.items() if _is_tried_once(tree, name)}
     for name, call in patterns(tree):
-        if call is None or not _is_bounded(name, call, known):
+        if call is None or not _is_bounded("match" if id(call) in alone else name, call, known):
             raise TrustError(
                 "a regular expression of the file takes a time that has no bound, or is made by its code",
                 where=label, got=f"re.{name}" if call is None else ast.unparse(call)[:80],
@@ -36,13 +37,21 @@ def check_code(node: Node, label: str) -> None:
             )  # fmt: skip
 
 
+def _is_tried_once(tree: ast.Module, name: str) -> bool:
+    """Whether a compiled pattern is asked for matches at one place of a text only."""
+    uses = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == name]
+    asked = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr in _ALONE]
+    return len(uses) == 1 + sum(isinstance(node.value, ast.Name) and node.value.id == name for node in asked)
+
+
 def _is_bounded(name: str, call: ast.Call, known: Collection[str]) -> bool:
+    compiles = isinstance(call.func, ast.Attribute) and call.func.attr == "compile"
     given = [each.value if isinstance(each, ast.Constant) else ... for each in call.args]
-    if not call.args or call.keywords or len(given) > _ARGUMENTS[name]:
+    if not call.args or call.keywords or len(given) > _ARGUMENTS["compile" if compiles else name]:
         return False
     if isinstance(call.args[0], ast.Name):
         return call.args[0].id in known
-    flags = given[1] if name == "compile" and len(given) > 1 else 0
+    flags = given[1] if compiles and len(given) > 1 else 0
     if not isinstance(given[0], str) or not isinstance(flags, int):
         return False
     return is_linear(given[0], flags, name if name in _ALONE else "search")

@@ -22,7 +22,14 @@ from .opaque import Opaque
 NOT_PLAIN = "the code cannot be a block of plain Python"
 
 
-def run_block(text: str, names: tuple[str, ...], own: tuple[str, ...], result: bool, *values: Any) -> Any:
+def run_block(
+    text: str,
+    names: tuple[str, ...],
+    own: tuple[str, ...],
+    result: bool,
+    hoisted: tuple[tuple[str, str], ...],
+    *values: Any,
+) -> Any:
     """Stands for some statements of a function.
 
     Args:
@@ -30,7 +37,8 @@ def run_block(text: str, names: tuple[str, ...], own: tuple[str, ...], result: b
         names: their variables that are set before.
         own: those with a list or dict that no other variable has.
         result: whether they give the result of the traced function.
-        values: what those variables are.
+        hoisted: names that stand for expressions in the text, and the source of those.
+        values: functions that give the values of those, then what the variables are.
 
     Raises:
         RecordError: they cannot be a block.
@@ -40,7 +48,10 @@ def run_block(text: str, names: tuple[str, ...], own: tuple[str, ...], result: b
         raise RecordError(NOT_PLAIN)
     with recorder.refusing():
         try:
-            encoding = Encoding(text, dict(zip(names, values, strict=True)), own, sys._getframe(1).f_globals)
+            count = len(hoisted)
+            before = dict(zip(names, values[count:], strict=True))
+            parts = {name: (source, give) for (name, source), give in zip(hoisted, values[:count], strict=True)}
+            encoding = Encoding(text, before, own, sys._getframe(1).f_globals, parts)
             written, given = encoding.text(), encoding.arguments()
         except UnplainError as error:
             raise RecordError(f"{NOT_PLAIN}: {error}", where=str(user_line() or "")) from None

@@ -27,7 +27,7 @@ def is_plain(thing: Any, levels: int = MOST_LEVELS) -> bool:
         return all(is_plain(each, levels - 1) for each in thing)
     if kind is dict:
         return all(is_plain(k, levels - 1) and is_plain(v, levels - 1) for k, v in thing.items())
-    return kind in SCALARS or kind is re.Pattern
+    return kind in SCALARS or kind in (re.Pattern, re.RegexFlag)
 
 
 def literal(thing: Any, part: Any = None) -> ast.expr:
@@ -69,16 +69,14 @@ def literal(thing: Any, part: Any = None) -> ast.expr:
 def _of_library(thing: Any, part: Any) -> ast.expr:
     """A container of the module collections."""
     kind = type(thing)
-    pairs = (
-        [ast.Tuple([literal(k, part), literal(v, part)], ast.Load()) for k, v in thing.items()]
-        if isinstance(thing, dict)
-        else []
-    )
+    pairs: list[ast.expr] = []
+    if isinstance(thing, dict):
+        pairs += [ast.Tuple([literal(k, part), literal(v, part)], ast.Load()) for k, v in thing.items()]
     table = _made("dict", ast.List(pairs, ast.Load()))
     if kind in (Counter, OrderedDict):
         return _made(f"collections.{kind.__name__}", table)
-    if kind is defaultdict and BUILTINS.get(getattr(thing.default_factory, "__name__", "")) is thing.default_factory:
-        return _made("collections.defaultdict", ast.Name(thing.default_factory.__name__, ast.Load()), table)
+    if kind is defaultdict and BUILTINS.get(name := getattr(thing.default_factory, "__name__", "")):
+        return _made("collections.defaultdict", ast.Name(name, ast.Load()), table)
     if kind is deque:
         items = ast.List([literal(each, part) for each in thing], ast.Load())
         return _made("collections.deque", items, ast.Constant(thing.maxlen))
@@ -95,3 +93,8 @@ def _made(name: str, *args: ast.expr) -> ast.expr:
     if module:
         function = ast.Attribute(ast.Name(module, ast.Load()), own, ast.Load())
     return ast.Call(function, list(args), [])
+
+
+def name_of(name: str) -> ast.expr:
+    """A name as an expression."""
+    return ast.Name(name, ast.Load())

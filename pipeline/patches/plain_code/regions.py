@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,12 +81,16 @@ def makes_new(value: ast.expr) -> bool:
     match value:
         case ast.BinOp(one, ast.Mult(), other):
             return isinstance(one, ast.List) or isinstance(other, ast.List)
+        case ast.Call(ast.Name("Counter" | "OrderedDict")):
+            return True
+        case ast.Call(ast.Name(name), args, named) if name[:1].isupper():  # an object, as a rule
+            return all(isinstance(each, ast.Constant) for each in (*args, *(word.value for word in named)))
         case ast.Call(ast.Name() | ast.Attribute() as function):
             return ast.unparse(function).removeprefix("collections.") in _MAKERS
     return isinstance(value, ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp)
 
 
-_MAKERS = ("set", "dict", "list", "sorted", "Counter", "defaultdict", "deque", "OrderedDict")
+_MAKERS = ("set", "dict", "list", "sorted", "defaultdict", "deque")
 
 
 def _holds(line: ast.stmt, number: int) -> bool:
@@ -132,16 +136,18 @@ class _Block:
         if unsure:
             return None
         given = sorted(asked & (self.known | self.free))
+        hoisting = Hoisting(written, {*given})
+        body = [hoisting.statement(line) for line in plainly(self.body)]
         if returns:
-            call = _called([*plainly(self.body)], given, self.own & {*given}, result)
+            call = _called(body, given, self.own & {*given}, result, hoisting.found)
             return _placed(ast.Return(call), self.body[0])
         later = read_first(self.after)
         results = sorted(later & (written | (self.own & asked)))
         if not results or not {*results} <= self.known | certainly_set(self.body):
             return None
         parts: list[ast.expr] = [ast.Name(each, ast.Load()) for each in results]
-        text = [*plainly(self.body), ast.Return(ast.Tuple(parts, ast.Load()))]
-        call = _called(text, given, self.own & {*given}, result=False)
+        text = [*body, ast.Return(ast.Tuple(parts, ast.Load()))]
+        call = _called(text, given, self.own & {*given}, False, hoisting.found)
         targets: list[ast.expr] = [ast.Name(each, ast.Store()) for each in results]
         return _placed(ast.Assign([ast.Tuple(targets, ast.Store())], call), self.body[0])
 
@@ -181,11 +187,61 @@ class _Plainly(ast.NodeTransformer):
         return None if isinstance(node.value, ast.Constant) else node
 
 
-def _called(body: list[ast.stmt], given: Sequence[str], own: Collection[str], result: bool) -> ast.Call:
+class Hoisting:
+    """Takes expressions out of the statements of a block, which may be no plain Python: ``x.argmax(-1).tolist()``.
+
+    They hang on nothing that the block sets, and each run of it evaluates them.
+
+    Args:
+        written: what the block sets.
+        given: what it is given.
+
+    Attributes:
+        found: the expressions, by the names that stand for them.
+    """
+
+    def __init__(self, written: Collection[str], given: Collection[str]) -> None:
+        self.written, self.given = written, given
+        self.found = dict[str, ast.expr]()
+
+    def statement(self, line: ast.stmt) -> ast.stmt:
+        """A statement without them."""
+        match line:
+            case ast.For():
+                line.iter = self._without(line.iter)
+            case ast.Assign() | ast.Return() if line.value is not None:
+                line.value = self._without(line.value)
+        return line
+
+    def _without(self, part: Any) -> Any:
+        """An expression, or the parts of it that are taken out whole."""
+        reads = names_read([part]) if isinstance(part, ast.expr) else set()
+        if isinstance(part, ast.Call) and reads & {*self.given} and not reads & {*self.written}:
+            name = f"H{len(self.found)}"
+            self.found[name] = part
+            return ast.Name(name, ast.Load())
+        if isinstance(part, ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp | ast.IfExp):
+            return part
+        if isinstance(part, ast.BoolOp | ast.NamedExpr) or not isinstance(part, ast.expr | ast.keyword):
+            return part
+        for field, value in ast.iter_fields(part):
+            if isinstance(value, list):
+                setattr(part, field, [self._without(each) for each in value])
+            elif isinstance(value, ast.AST):
+                setattr(part, field, self._without(value))
+        return part
+
+
+def _called(
+    body: list[ast.stmt], given: Sequence[str], own: Collection[str], result: bool, hoisted: Mapping[str, ast.expr]
+) -> ast.Call:
     text = ast.unparse(ast.fix_missing_locations(ast.Module(body, [])))
-    names = [ast.Constant(tuple(given)), ast.Constant(tuple(sorted(own))), ast.Constant(result)]
-    values: list[ast.expr] = [ast.Name(each, ast.Load()) for each in given]
-    return ast.Call(ast.Name("<run_block>", ast.Load()), [ast.Constant(text), *names, *values], [])
+    pairs = tuple((name, ast.unparse(each)) for name, each in hoisted.items())
+    given_first: list[Any] = [text, tuple(given), tuple(sorted(own)), result, pairs]
+    nothing = ast.arguments([], [], None, [], [], None, [])
+    values: list[ast.expr] = [ast.Lambda(nothing, each) for each in hoisted.values()]
+    values += [ast.Name(each, ast.Load()) for each in given]
+    return ast.Call(ast.Name("<run_block>", ast.Load()), [*map(ast.Constant, given_first), *values], [])
 
 
 def _placed(made: ast.stmt, place: ast.stmt) -> ast.stmt:

@@ -68,12 +68,12 @@ def choices_of(function: FunctionType, numbers: Collection[int]) -> set[int]:
     }
 
 
-def is_block(function: FunctionType, region: Any) -> bool:
-    """Whether statements of a function can be a block of plain Python, as far as their source shows."""
+def block_code(function: FunctionType, region: Any) -> CodeType | None:
+    """The code of a function with a block in it: equal ones have the same; None where there is none."""
     code = function.__code__
     if region.line not in _lines_of(code):
-        return False
-    return _changed(code, code.co_filename, frozenset(), frozenset([region])) is not None
+        return None
+    return _changed(code, code.co_filename, frozenset(), frozenset([region]))
 
 
 def _lines_of(code: CodeType) -> set[int]:
@@ -125,7 +125,8 @@ def definition_of(function: FunctionType) -> ast.FunctionDef | ast.Lambda | None
             for around in (e for e in statements if _first_line(e) <= code.co_firstlineno <= (e.end_lineno or 0)):
                 found = list(filter(_has(code), ast.walk(around)))
                 if len(found) == 1 and _place(_compiled(around, imports, code), code) is not None:
-                    return copied(found[0])  # type: ignore[return-value]  # `_has` takes no other kinds
+                    made: ast.FunctionDef | ast.Lambda = copied(found[0])
+                    return made
     except (SyntaxError, ValueError, RecursionError):  # no source of Python
         pass
     return None

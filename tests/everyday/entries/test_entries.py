@@ -28,6 +28,7 @@ def test_loops_whose_variables_functions_inside_know(name) -> None:
 
 
 @pytest.mark.parametrize("process", closures.FIXED)
+@pytest.mark.usefixtures("no_blocks")
 def test_a_variable_of_a_function_inside_that_is_handed_on_keeps_the_length(process) -> None:
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
@@ -51,6 +52,7 @@ def test_the_order_of_a_set_is_said_with_the_form_that_has_one() -> None:
 
 
 @pytest.mark.parametrize("process", nested.FIXED)
+@pytest.mark.usefixtures("no_blocks")
 def test_a_list_of_a_dict_that_is_kept_elsewhere_keeps_the_length(process) -> None:
     example, other = nested.FIXED[process]
     with warnings.catch_warnings(record=True) as said:

@@ -149,6 +149,7 @@ def a_row_put_twice(places):
 @pytest.mark.parametrize(
     "process", [rows_that_are_one, a_row_with_a_name, a_second_name, kept_each_time, a_row_put_twice]
 )
+@pytest.mark.usefixtures("no_blocks")
 def test_a_list_with_two_names_keeps_the_length_of_the_example(process) -> None:
     with pytest.warns(UserWarning, match="the length is fixed to 4|an item of a list .* cannot be changed") as said:
         mod = loaded(process, *PLACES[0])

@@ -248,6 +248,7 @@ def said(process, example):
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.usefixtures("no_blocks")
 def test_a_form_that_is_shown_keeps_both_ways_as_it_is_written(name, tmp_path) -> None:
     body, example, others = FUNCTIONS[name]
     source = f"def process({', '.join(example)}):\n{textwrap.indent(textwrap.dedent(body), '    ')}\n"
@@ -271,6 +272,7 @@ def test_a_form_that_is_shown_keeps_both_ways_as_it_is_written(name, tmp_path) -
         "return [text.center(5)] if (n := len(text)) > 2 else []",
     ],
 )
+@pytest.mark.usefixtures("no_blocks")
 def test_of_a_branch_that_no_form_keeps_the_general_one_is_shown(body, tmp_path) -> None:
     source = left_as_it_is(f"def process(text):\n{textwrap.indent(body, '    ')}\n")
     process = made(source, tmp_path / f"{abs(hash(body))}.py")

@@ -65,6 +65,7 @@ def of_next(shares):
         (looked_up, r"next\(\(value for … if …\), default\) in place of the inner loop .* keeps it free", SHARES[0]),
     ],
 )
+@pytest.mark.usefixtures("no_blocks")
 def test_the_form_fits_what_the_loop_does(process, words, example) -> None:
     with pytest.warns(UserWarning, match=f"the length is fixed to 3. {words}"):
         tracepack.trace(process, *example)

@@ -133,6 +133,7 @@ def test_an_item_without_the_match_that_the_code_demands_is_an_error_with_the_li
         mod(["ann: hi", "nobody"])
 
 
+@pytest.mark.usefixtures("no_blocks")
 def test_what_catches_the_error_stays_a_branch() -> None:
     """A handler goes on without a match, so that none is no error of the function."""
 
@@ -208,6 +209,7 @@ def test_a_group_that_the_function_needs_is_a_check_of_each_run() -> None:
         mod("ab")
 
 
+@pytest.mark.usefixtures("no_blocks")
 def test_groups_in_a_list_that_is_asked_for_more_have_a_form_that_works() -> None:
     def numbered(text):
         return ",".join([m[2] for m in re.finditer(r"([a-z])(\d)?", text) if m[2] is not None])
@@ -279,6 +281,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("name", FORMS)
+@pytest.mark.usefixtures("no_blocks")
 def test_the_form_that_is_shown_for_a_match_goes_both_ways(name, tmp_path) -> None:
     body, form = FORMS[name]
     source = f"import re\ndef process(text):\n{textwrap.indent(textwrap.dedent(body), '    ')}"

@@ -78,6 +78,7 @@ def test_what_goes_by_order_takes_lists_of_any_length(name) -> None:
         check(CASES[name])
 
 
+@pytest.mark.usefixtures("no_blocks")
 def test_a_group_that_is_asked_for_too_late_holds_for_the_length_of_the_example() -> None:
     def late(words):
         return [list(run) for _, run in list(groupby(words))]  # which Python has emptied by then

@@ -42,6 +42,7 @@ MIXED = {
 
 
 @pytest.mark.parametrize("name", MIXED)
+@pytest.mark.usefixtures("no_blocks")
 def test_an_int_beside_a_float_is_said(name) -> None:
     process, example, form = MIXED[name]
     words = rf"taken on it\. It cannot go both ways, since its sides give (int|float) and \w+\. Write {re.escape(form)}"

@@ -21,6 +21,7 @@ def test_loops_over_constants(name) -> None:
 
 
 @pytest.mark.parametrize("process", constants.KEPT)
+@pytest.mark.usefixtures("no_blocks")
 def test_rounds_that_change_something_are_run_as_python_runs_them(process) -> None:
     with pytest.warns(UserWarning, match="a condition on a text is fixed to True"):
         mod = loaded(process, constants.TEXT)

@@ -40,6 +40,7 @@ def test_loops_with_a_deque(name) -> None:
     check(moving_windows.CASES[name])
 
 
+@pytest.mark.usefixtures("no_blocks")
 def test_what_a_deque_does_otherwise_than_a_list_keeps_the_length() -> None:
     def added(numbers):
         window = deque(maxlen=2)
@@ -145,6 +146,7 @@ def test_a_tuple_that_is_none_after_a_loop_is_refused_where_code_needs_it() -> N
         ),
     ],
 )
+@pytest.mark.usefixtures("no_blocks")
 def test_a_tuple_or_none_that_a_function_returns_is_refused_with_a_form(thing, said) -> None:
     def process(words):
         found = None
@@ -174,6 +176,7 @@ def test_members_beside_texts_that_rounds_append_are_refused_with_a_form() -> No
         tracepack.trace(process, ["a", "x"])
 
 
+@pytest.mark.usefixtures("no_blocks")
 def test_a_tuple_that_grows_in_rounds_is_refused_with_a_form() -> None:
     def process(words):
         found = ()

@@ -73,6 +73,7 @@ def _said(process, *example) -> list[str]:
     return [str(each.message) for each in said]
 
 
+@pytest.mark.usefixtures("no_blocks")
 def test_a_comprehension_that_another_line_fixes_is_said_with_that_line() -> None:
     def process(words):
         kept = [word.upper() for word in words if word]
@@ -161,6 +162,7 @@ def _product(n):
     return n * _product(n - 1) if n > 1 else 1
 
 
+@pytest.mark.usefixtures("no_blocks")
 def test_a_function_that_calls_itself_keeps_the_way_of_the_example() -> None:
     with pytest.warns(UserWarning, match="a condition on a number is fixed to True"):
         mod = loaded(_product, 4)

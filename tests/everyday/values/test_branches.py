@@ -53,6 +53,7 @@ def test_a_branch_that_leaves_a_choice_is_said_once_and_in_the_signature(name) -
     assert mod.signature.endswith(f" where {condition}")
 
 
+@pytest.mark.usefixtures("no_blocks")
 def test_comparisons_in_a_row_that_may_fail_are_said_with_a_form_that_keeps_both_ways() -> None:
     def scaled(n):
         return 0 < n < n * 3 < 40

@@ -32,12 +32,12 @@ def refused(node: ast.AST) -> str:
                     return "a comparison by identity"
         case ast.Constant(value) if not isinstance(value, bool | int | float | complex | str | bytes | None):
             return repr(value)
-        case ast.BinOp(op=ast.MatMult()) | ast.AugAssign(op=ast.MatMult()) | ast.AugAssign(ast.Attribute()):
+        case ast.BinOp(op=ast.MatMult()) | ast.AugAssign(op=ast.MatMult()):
             return "an operator on tensors"
         case ast.MatchValue(value) if not isinstance(value, ast.Constant):
             return "a pattern that is no constant"
-        case ast.Attribute(ctx=ast.Store() | ast.Del()):
-            return "an attribute that is set"
+        case ast.Attribute(ctx=ast.Del()):
+            return "an attribute that is deleted"
         case ast.Try(finalbody=lines) if any(isinstance(p, _LEAVING) for line in lines for p in ast.walk(line)):
             return "a finally that leaves"  # it would hide a refusal
         case ast.comprehension(is_async=1):
@@ -145,13 +145,13 @@ def patterns(tree: ast.Module) -> Iterator[tuple[str, ast.Call | None]]:
                 yield name, called.get(id(node))
 
 
-def compiled_patterns(tree: ast.Module) -> set[str]:
-    """The names of the constants of a block that are compiled patterns."""
-    found = set[str]()
+def compiled_patterns(tree: ast.Module) -> dict[str, ast.Call]:
+    """The names of the constants of a block that are compiled patterns, and what makes them."""
+    found = dict[str, ast.Call]()
     for line in tree.body:
         match line:
-            case ast.Assign([ast.Name(name)], ast.Call(ast.Attribute(ast.Name("re"), "compile"))):
-                found.add(name)
-    others = [line for line in tree.body if not isinstance(line, ast.Assign)]
-    names = [line.targets[0].id for line in tree.body if isinstance(line, ast.Assign)]  # type: ignore[attr-defined]
-    return {name for name in found - bound_names(ast.Module(others, [])) if names.count(name) == 1}
+            case ast.Assign([ast.Name(name)], ast.Call(ast.Attribute(ast.Name("re"), "compile")) as call):
+                found[name] = call
+    others = bound_names(ast.Module([line for line in tree.body if not isinstance(line, ast.Assign)], []))
+    once = [line.targets[0].id for line in tree.body if isinstance(line, ast.Assign)]  # type: ignore[attr-defined]
+    return {name: call for name, call in found.items() if name not in others and once.count(name) == 1}

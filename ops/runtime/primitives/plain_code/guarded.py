@@ -19,6 +19,7 @@ from .block_refusals import refuse, within
 from .gone_through import NAMES, bounded_items, counted, ordered, require_few
 from .growing_operators import FUNCTIONS
 from .language import CHANGE_FIRST, CHANGING, LIBRARY, LOOKING, OF_CLASSES
+from .objects import Thing, is_record
 
 CHANGES_OTHERS = "a block of plain Python changes a container that is not its own"
 
@@ -46,6 +47,8 @@ class Guarded:
             AttributeError: it has none of that name, or none that a block may call.
         """
         kind = type(thing)
+        if kind is Thing:
+            return thing.get(name)
         if name in _DIRECT.get(kind, ()):
             return getattr(thing, name)
         if name in _CHANGERS.get(kind, ()):
@@ -56,9 +59,17 @@ class Guarded:
         if kind is type and name in OF_CLASSES.get(thing, ()):
             found = getattr(thing, name)
             return (lambda items, *rest: found(bounded_items(items), *rest)) if name == "fromkeys" else found
+        if is_record(thing, name):
+            return getattr(thing, name)
         if not hasattr(thing if kind is type else kind, name):
             raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
         return refuse(f"a block of plain Python asks a {kind.__name__} for {name!r}", expected="a method of its list")
+
+    def fields(self, thing: Any) -> Any:
+        """The fields of an object of the block, one of which is about to be set."""
+        if type(thing) is not Thing:
+            refuse(f"a block of plain Python sets an attribute of a {type(thing).__name__}")
+        return thing.fields
 
     def augmented(self, name: str, a: Any, b: Any) -> Any:
         """``a += b`` and its kin, for a variable."""

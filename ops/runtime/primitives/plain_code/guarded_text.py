@@ -10,11 +10,11 @@ from .language import LIBRARY, OF_CLASSES
 
 GUARDS = (
     "<attribute>", "<own>", "<ordered>", "<bounded>", "<each_ordered>", "<gathered>", "<few>", "<augmented>",
-    "<augment_entry>", "<function>", "<formatted>", "<joined>", "<tick>",
+    "<augment_entry>", "<function>", "<formatted>", "<joined>", "<tick>", "<fields>",
 )  # fmt: skip
 """What stands in the code for the operations; no text of a file can name them."""
 ATTRIBUTE, OWN, ORDERED, BOUNDED, EACH_ORDERED, GATHERED, FEW, *_REST = GUARDS
-AUGMENTED, AUGMENT_ENTRY, FUNCTION, FORMATTED, JOINED, TICK = _REST
+AUGMENTED, AUGMENT_ENTRY, FUNCTION, FORMATTED, JOINED, TICK, FIELDS = _REST
 PAYING = (GATHERED, FEW, AUGMENTED, FORMATTED, JOINED)
 """Those whose results are counted under a budget."""
 GIVING = (ATTRIBUTE, FUNCTION)
@@ -56,6 +56,9 @@ class Guarding(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         """A function of a module, or a method."""
+        if isinstance(node.ctx, ast.Store):
+            fields = _call(FIELDS, node, self.visit(node.value))
+            return ast.copy_location(ast.Subscript(fields, ast.Constant(node.attr), ast.Store()), node)
         if isinstance(node.value, ast.Name) and node.value.id in LIBRARY:
             return _call(FUNCTION, node, ast.Constant(node.value.id), ast.Constant(node.attr))
         if isinstance(node.value, ast.Name) and any(node.value.id == each.__name__ for each in OF_CLASSES):
@@ -75,7 +78,10 @@ class Guarding(ast.NodeTransformer):
         if isinstance(node.target, ast.Subscript):
             table, key = self.visit(node.target.value), self.visit(node.target.slice)
             return ast.copy_location(ast.Expr(_call(AUGMENT_ENTRY, node, name, table, _as_value(key), value)), node)
-        assert isinstance(node.target, ast.Name)
+        if isinstance(node.target, ast.Attribute):
+            fields = _call(FIELDS, node, self.visit(node.target.value))
+            field = ast.copy_location(ast.Constant(node.target.attr), node)
+            return ast.copy_location(ast.Expr(_call(AUGMENT_ENTRY, node, name, fields, field, value)), node)
         now = ast.copy_location(ast.Name(node.target.id, ast.Load()), node)
         return ast.copy_location(ast.Assign([node.target], _call(AUGMENTED, node, name, now, value)), node)
 

@@ -21,6 +21,7 @@ from .growing_operators import FUNCTIONS
 from .guarded_text import CALLED, GIVING, GUARDS, OPERATOR, PAYING, TICK, Guarding, makes_sets
 from .language import BUILTINS, MUTATES
 from .metering import Metered, meter
+from .objects import MAKERS
 
 LONGEST = 1 << 22
 """The characters of the longest block."""
@@ -74,7 +75,7 @@ class Block:
     def _names(self, guards: guarded.Guarded) -> dict[str, Any]:
         """The global names of the block."""
         names = {"__builtins__": {}, **BUILTINS, **{CALLED.format(n): f for n, f in guarded.CALLS.items()}}
-        names |= {"<slice>": builtins.slice, **_operations(guards), **_OPERATORS}
+        names |= {"<slice>": builtins.slice, **_operations(guards), **_OPERATORS, **MAKERS}
         exec(self.code, names)  # a text that was checked, without builtins
         return names
 
@@ -118,7 +119,7 @@ def _operations(guards: guarded.Guarded) -> dict[str, Any]:
     found = (
         guards.attribute, guards.own, gone_through.ordered, gone_through.bounded_items, gone_through.each_ordered,
         gone_through.gathered, gone_through.require_few, guards.augmented, guards.augment_entry,
-        guards.function, block_texts.formatted, block_texts.joined, ticking(round_counter()),
+        guards.function, block_texts.formatted, block_texts.joined, ticking(round_counter()), guards.fields,
     )  # fmt: skip
     return dict(zip(GUARDS, found, strict=True))
 

@@ -1,0 +1,77 @@
+"""Objects of a block of plain Python: what stands for the instances of the user's classes in it."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
+from typing import Any
+
+
+class Thing:
+    """An object with fields, methods and constants of its class.
+
+    Args:
+        kind: the name of its class.
+        methods: functions that take it first.
+        getters: functions of it that give what is asked for like a field.
+        constants: what its class holds.
+        compared: whether two with equal fields are equal, as those of a dataclass are; else each equals itself alone.
+    """
+
+    __slots__ = ("compared", "constants", "fields", "getters", "kind", "methods")
+
+    def __init__(
+        self,
+        kind: str,
+        methods: Mapping[str, Callable[..., Any]],
+        getters: Mapping[str, Callable[..., Any]],
+        constants: Mapping[str, Any],
+        compared: bool,
+    ) -> None:
+        if type(kind) is not str or not kind.isidentifier():
+            raise TypeError("the name of a class is no identifier")
+        self.kind, self.methods, self.getters = kind, methods, getters
+        self.constants, self.compared = constants, compared
+        self.fields = dict[str, Any]()
+
+    def get(self, name: str) -> Any:
+        """What Python gives for an attribute.
+
+        Raises:
+            AttributeError: it has none of that name.
+        """
+        if name in self.getters:
+            return self.getters[name](self)
+        if name in self.fields:
+            return self.fields[name]
+        if name in self.methods:
+            return partial(self.methods[name], self)
+        if name in self.constants:
+            return self.constants[name]
+        raise AttributeError(f"{self.kind!r} object has no attribute {name!r}")
+
+    def __eq__(self, other: object) -> bool:
+        if not self.compared or not isinstance(other, Thing) or other.kind != self.kind:
+            return self is other
+        return list(self.fields.values()) == list(other.fields.values())
+
+    def __hash__(self) -> int:
+        if self.compared:
+            raise TypeError(f"unhashable type: {self.kind!r}")
+        return id(self)
+
+
+@lru_cache(256)
+def record_class(name: str, fields: Sequence[str]) -> Any:
+    """The class of tuples with named fields that has these."""
+    return namedtuple(name, fields)  # type: ignore[misc]  # known at run time only
+
+
+def is_record(thing: Any, name: str) -> bool:
+    """Whether a thing is a tuple with a field of some name."""
+    return isinstance(thing, tuple) and name in getattr(type(thing), "_fields", ())
+
+
+MAKERS = {"new_object": Thing, "record_class": record_class}
+"""What makes them, by its names in a block."""

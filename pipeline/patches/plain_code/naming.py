@@ -1,0 +1,163 @@
+"""What the names of others mean in the statements of a block, and which of their values one may be given."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import symtable
+from collections.abc import Mapping
+from enum import Enum
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+from ....ops.runtime.primitives.plain_code.language import BUILTINS, LIBRARY
+from ....ops.runtime.user_code import attribute
+from ...proxies.base import is_traced
+from ...proxies.dicts import TracedDict
+from ...proxies.lists import TracedList
+from ...proxies.make import TracedOptional
+from ...proxies.scalars import TracedBool, TracedComplex, TracedFloat, TracedInt
+from ...proxies.strings import TracedStr
+from .classes import is_class
+from .constants import UnplainError, is_plain, name_of
+
+MISSING: Any = object()
+_VALUES = (TracedInt, TracedFloat, TracedBool, TracedComplex, TracedStr, TracedList, TracedDict, TracedOptional)
+_NO_OBJECTS = ("collections", "builtins", "torch", "numpy", "tracepack", "datetime", "decimal")
+"""Packages whose objects are values, of which more than an attribute may be asked."""
+
+
+def is_object(thing: Any) -> bool:
+    """Whether a thing is an object of the user's, of which a block asks for attributes and methods."""
+    kinds = (dict, list, tuple, set, frozenset, FunctionType, MethodType, ModuleType, re.Pattern)
+    if is_traced(thing) or is_plain(thing) or isinstance(thing, kinds):
+        return False
+    return type(thing).__module__.partition(".")[0] not in _NO_OBJECTS
+
+
+class Placing(ast.NodeTransformer):
+    """Puts expressions in the places of names."""
+
+    def __init__(self, parts: Mapping[str, ast.expr]) -> None:
+        self.parts = parts
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        """A name."""
+        found: ast.AST = self.parts.get(node.id, node)
+        return found
+
+
+class Naming(ast.NodeTransformer):
+    """Puts what global names mean in their place.
+
+    Args:
+        encoding: gives the source of what they mean.
+        meant: what they mean.
+    """
+
+    def __init__(self, encoding: Any, meant: Mapping[str, Any]) -> None:
+        self.encoding, self.meant = encoding, meant
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        """A name."""
+        if node.id not in self.meant:
+            return node
+        thing = self.meant[node.id]
+        if thing is MISSING:
+            raise UnplainError(f"{node.id!r} is not defined")
+        source: ast.AST = self.encoding.source_of(thing)
+        return source
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """A call, which may make an object of a class of the user's."""
+        kind = self._held(node.func)
+        self_made = isinstance(kind, type) and is_class(kind)
+        function = name_of(self.encoding.class_name(kind)) if self_made else self.visit(node.func)
+        args = [self.visit(each) for each in node.args]
+        keywords = [ast.keyword(each.arg, self.visit(each.value)) for each in node.keywords]
+        return ast.copy_location(ast.Call(function, args, keywords), node)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        """A function of a module, or what an object or a class of the user's holds."""
+        found = self._held(node if isinstance(node.ctx, ast.Load) else node.value)
+        if found is not MISSING and not isinstance(node.ctx, ast.Load):
+            raise UnplainError(f"it sets {ast.unparse(node)}")
+        if found is MISSING:
+            self.generic_visit(node)
+            return node
+        source: ast.AST = self.encoding.source_of(found)
+        return source
+
+    def _held(self, node: ast.expr) -> Any:
+        """What a chain of attributes means, where it begins at a module, a class or an object."""
+        if isinstance(node, ast.Name):
+            found = self.meant.get(node.id, MISSING)
+            if isinstance(found, type) and of_library(found) is not None:
+                return MISSING  # str.lower
+            opaque = isinstance(found, ModuleType | type) or (found is not MISSING and is_object(found))
+            return found if opaque else MISSING
+        if not isinstance(node, ast.Attribute):
+            return MISSING
+        owner = self._held(node.value)
+        if owner is MISSING or is_traced(owner) or is_plain(owner):
+            return MISSING
+        if isinstance(owner, Enum) and node.attr in ("name", "value"):
+            return getattr(owner, node.attr)
+        found = attribute(owner, node.attr, MISSING)
+        if found is MISSING:
+            raise UnplainError(f"there is no {ast.unparse(node)}")
+        return found
+
+
+def of_library(thing: Any) -> ast.expr | None:
+    """The name of a builtin or a function of a module that a block may use; None for another thing."""
+    try:
+        name = getattr(thing, "__name__", "")
+    except Exception:  # its own `__getattr__` raises
+        return None
+    if not isinstance(thing, type | FunctionType | BuiltinFunctionType) or not isinstance(name, str):
+        return None
+    if BUILTINS.get(name) is thing:
+        return name_of(name)
+    for module, names in LIBRARY.items():
+        if name in names and getattr(importlib.import_module(module), name) is thing:
+            return ast.Attribute(name_of(module), name, ast.Load())
+    return None
+
+
+def refuse_unplain(thing: Any) -> None:
+    """Refuses what a block cannot be given.
+
+    Raises:
+        UnplainError: it is no plain data.
+    """
+    if is_traced(thing):
+        special = any(vars(thing).get(each) for each in ("objects", "missing", "ends", "view", "loop"))
+        if type(thing) not in _VALUES or special or not is_plain(thing.concrete):
+            raise UnplainError(f"it is given a {type(thing.concrete).__name__}")
+        return
+    if isinstance(thing, list | tuple | dict):
+        if type(thing) not in (list, tuple, dict):
+            raise UnplainError(f"it is given a {type(thing).__name__}")
+        for each in thing.values() if isinstance(thing, dict) else thing:
+            refuse_unplain(each)
+    elif not is_plain(thing):
+        raise UnplainError(f"it is given a {type(thing).__name__}")
+
+
+def scopes(table: symtable.SymbolTable) -> tuple[set[str], set[str]]:
+    """The names that are global in some scope of a text, and those that are local in one."""
+    outer, local = set[str](), set[str]()
+    for inner in table.get_children():
+        found = scopes(inner)
+        outer, local = outer | found[0], local | found[1]
+    if table.get_type() == "function":
+        for symbol in table.get_symbols():
+            (outer if symbol.is_global() else local).add(symbol.get_name())
+    return outer, local - {".0"}
+
+
+def set_in(tree: ast.AST) -> set[str]:
+    """The names that a tree sets."""
+    return {part.id for part in ast.walk(tree) if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load)}

@@ -1,0 +1,59 @@
+"""One recording that was tried, and whether another one holds for more."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from itertools import zip_longest
+
+from ...ops.graph.graph import Graph, Guard
+from ...ops.graph.traverse import subgraphs
+from ...ops.graph.types import TensorType
+from ...ops.runtime.user_code import user_stacklevel
+from ..attempts import GivenUp
+from ..lists.fixed import telling
+from ..pipeline import Pipeline
+
+
+@dataclass
+class Attempted:
+    """What one call of `attempt` gave.
+
+    Attributes:
+        found: the pipeline.
+        lines: what is to be said of lengths that it fixes.
+        earlier: what was given up for it.
+        causes: why choices hold for one way, by the places of their lines: ``"file.py:3"``.
+    """
+
+    found: Pipeline
+    lines: list[str]
+    earlier: GivenUp
+    causes: dict[str, str] = field(default_factory=dict)
+
+    def told(self) -> Pipeline:
+        """The pipeline, after all was said that is to be said of it."""
+        for text in dict.fromkeys(self.earlier.notes):
+            warnings.warn(text, stacklevel=user_stacklevel())
+        return telling(self.found, self.lines, self.earlier.refused, self.earlier.mixed, self.causes)
+
+    def guards(self) -> list[int]:
+        """How many conditions each run checks, then how many those do that take one way, and so on inside of that."""
+        outer, *inner = _guards(self.found.graph)
+        return [outer + len(self.lines), *inner]
+
+    def sizes(self) -> int:
+        """How many sizes of inputs are fixed."""
+        types = [value.type for value in self.found.graph.inputs if isinstance(value.type, TensorType)]
+        return sum(isinstance(size, int) for found in types for size in found.shape)
+
+
+def is_better(found: Attempted, before: Attempted) -> bool:
+    """Whether a recording fixes less than the one before."""
+    return found.guards() < before.guards() and found.sizes() <= before.sizes()
+
+
+def _guards(graph: Graph) -> list[int]:
+    count = sum(isinstance(node.target, Guard) for node in graph.nodes)
+    inner = [_guards(each) for node in graph.nodes for each in subgraphs(node)]
+    return [count, *map(sum, zip_longest(*inner, fillvalue=0))]

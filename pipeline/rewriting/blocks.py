@@ -1,0 +1,90 @@
+"""Recordings in which statements that no recording follows are blocks of plain Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import product
+from pathlib import PurePath
+from typing import Any
+
+from ..patches.plain_code.calling import NOT_PLAIN
+from ..patches.plain_code.regions import Region
+from ..patches.source.written_anew import block_code, written_anew
+from ..recheck.mismatch import NO_INPUT
+from .asked_lines import Line, fixing, functions_of, places_in
+from .attempted import Attempted, is_better
+
+MOST_BLOCKS = 12
+"""Recordings with blocks of plain Python."""
+MOST_LOOPS = 2
+"""Loops before a statement that may belong to its block."""
+
+
+class Blocks:
+    """Attempts in which statements that no recording follows are blocks of plain Python.
+
+    Args:
+        process: the user's function.
+        attempt: as above.
+        best: what was found without, if anything was.
+        lines: the choices and loops that are written anew in that.
+    """
+
+    def __init__(
+        self,
+        process: Callable[..., Any],
+        attempt: Callable[[list[Any]], Attempted],
+        best: Attempted | None,
+        lines: set[Line],
+    ) -> None:
+        self.attempt, self.best, self.lines = attempt, best, lines
+        self.functions = list(functions_of(process))
+        self.left, self.own = MOST_BLOCKS, {*self.functions[:1]}
+        self.problem: Exception | None = None  # state, which no block can have either
+
+    def result(self, places: set[tuple[str, int]]) -> Attempted | None:
+        """The best attempt.
+
+        Args:
+            places: the lines that are refused, or fix something.
+        """
+        taken: list[Region] = []
+        while places:
+            further = next(filter(None, (self._with(taken, region) for region in self._regions(places))), None)
+            if further is None:
+                break
+            taken, places = further
+        return self.best
+
+    def _with(self, taken: list[Region], region: Region) -> tuple[list[Region], set[tuple[str, int]]] | None:
+        """What an attempt with one more block leaves to be done; None where it fails at that."""
+        self.left -= 1
+        if self.left < 0:
+            return None
+        blocks, earlier = [*taken, region], []
+        if self.best is not None:
+            earlier = [*self.best.earlier, self.best.found]
+        with written_anew(self.functions, self.lines, blocks):
+            try:
+                found = self.attempt(earlier)
+            except Exception as error:
+                if self.best is not None or NOT_PLAIN in str(error):
+                    return None
+                self.problem = error if NO_INPUT in str(error) else self.problem
+                beyond = places_in(error) - {(PurePath(region.path).name, region.line)}
+                return (blocks, beyond) if beyond and taken == [] else None
+        if self.best is not None and not is_better(found, self.best):
+            return None
+        self.best = found
+        return blocks, fixing(found)
+
+    def _regions(self, places: set[tuple[str, int]]) -> Iterator[Region]:
+        seen = set[Any]()
+        for function in self.functions:
+            path, traced = function.__code__.co_filename, function in self.own
+            lines = sorted(number for name, number in places if name == PurePath(path).name)
+            for line, rest, loops in product(lines, (True, False), range(1 + MOST_LOOPS)):
+                region = Region(path, line, rest, traced and rest, loops)
+                if (code := block_code(function, region)) is not None and code not in seen:
+                    seen.add(code)
+                    yield region
