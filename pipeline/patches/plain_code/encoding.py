@@ -21,7 +21,7 @@ from ...proxies.base import is_traced
 from ..source.scoping import names_read
 from ..source.written_anew import definition_of
 from .classes import made_by
-from .constants import UnplainError, is_plain, literal, name_of
+from .plain_literals import UnplainError, is_plain, literal, name_of
 from .naming import MISSING, Naming, Placing, is_object, of_library, refuse_unplain, scopes, set_in
 from .regions import plainly
 

@@ -13,7 +13,7 @@ from ..source.scoping import certainly_set, names_read, names_set, parameters, r
 
 
 @dataclass(frozen=True)
-class Region:
+class Statements:
     """A statement of a function, by a line in it.
 
     Attributes:
@@ -30,7 +30,7 @@ class Region:
     loops: int = 0
 
 
-def with_blocks(function: ast.FunctionDef, regions: Collection[Region], free: Collection[str]) -> int:
+def with_blocks(function: ast.FunctionDef, regions: Collection[Statements], free: Collection[str]) -> int:
     """Writes a call in place of the statements of some regions; returns in place of how many regions.
 
     Args:
@@ -44,7 +44,7 @@ def with_blocks(function: ast.FunctionDef, regions: Collection[Region], free: Co
         if place is None:
             continue
         first, end = _begin(function.body, place, region.loops), len(function.body) if region.rest else place + 1
-        made = None if first is None else _Block(function, first, end, free).call(region.result)
+        made = None if first is None else _CutOut(function, first, end, free).call(region.result)
         if made is not None:
             function.body[first:end] = [made]
             count += 1
@@ -97,7 +97,7 @@ def _holds(line: ast.stmt, number: int) -> bool:
     return line.lineno <= number <= (line.end_lineno or line.lineno)
 
 
-class _Block:
+class _CutOut:
     """Some statements of a function.
 
     Args:
@@ -161,10 +161,10 @@ def _captured(lines: Sequence[ast.stmt]) -> set[str]:
 def plainly(lines: Sequence[ast.stmt]) -> list[ast.stmt]:
     """Statements without annotations and without texts that document them."""
     source = ast.parse(ast.unparse(ast.fix_missing_locations(ast.Module([*lines], []))))
-    return [each for each in map(_Plainly().visit, source.body) if each is not None]
+    return [each for each in map(_Unannotated().visit, source.body) if each is not None]
 
 
-class _Plainly(ast.NodeTransformer):
+class _Unannotated(ast.NodeTransformer):
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
         """``x: int = 1`` as ``x = 1``."""
         self.generic_visit(node)
