@@ -63,7 +63,8 @@ class Blocks:
         self.left -= 1
         if self.left < 0:
             return None
-        blocks, earlier = [*taken, region], []
+        covered = [each for each in taken if region.rest and each.path == region.path and each.line >= region.line]
+        blocks, earlier = [*(each for each in taken if each not in covered), region], []
         if self.best is not None:
             earlier = [*self.best.earlier, self.best.found]
         with written_anew(self.functions, self.lines, blocks):

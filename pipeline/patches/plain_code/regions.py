@@ -108,7 +108,7 @@ class _CutOut:
 
     def __init__(self, function: ast.FunctionDef, first: int, end: int, free: Collection[str]) -> None:
         self.before, self.body, self.after = function.body[:first], function.body[first:end], function.body[end:]
-        self.own = own_containers(function.body, makes_new) - parameters(function.args)
+        self.own = own_containers(self.before, makes_new) - parameters(function.args)
         given = parameters(function.args)
         declared = [part for part in within(*function.body) if isinstance(part, ast.Global | ast.Nonlocal)]
         self.shared = {name for part in declared for name in part.names}
@@ -164,6 +164,12 @@ def plainly(lines: Sequence[ast.stmt]) -> list[ast.stmt]:
     return [each for each in map(_Unannotated().visit, source.body) if each is not None]
 
 
+_OF_OPERATORS = {
+    "__getitem__": "lambda key, items=None: items[key]",
+    "__contains__": "lambda key, items=None: key in items",
+}
+
+
 class _Unannotated(ast.NodeTransformer):
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
         """``x: int = 1`` as ``x = 1``."""
@@ -180,6 +186,17 @@ class _Unannotated(ast.NodeTransformer):
         """A parameter."""
         node.annotation = None
         return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> Any:
+        """``scores.__getitem__`` as a function that asks ``scores`` for an entry."""
+        self.generic_visit(node)
+        form = _OF_OPERATORS.get(node.attr)
+        if form is None or not isinstance(node.ctx, ast.Load):
+            return node
+        made = ast.parse(form, mode="eval").body
+        assert isinstance(made, ast.Lambda)
+        made.args.defaults = [node.value]
+        return made
 
     def visit_Expr(self, node: ast.Expr) -> Any:
         """A text alone, which documents something."""
