@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from itertools import pairwise
 
 
 def chunked(words):
@@ -53,7 +54,7 @@ def byte_pairs(words):
     for word in words:
         parts = list(word)
         while len(parts) > 1:
-            rank, place = min((ranks.get(pair, 99), i) for i, pair in enumerate(zip(parts, parts[1:], strict=False)))
+            rank, place = min((ranks.get(pair, 99), i) for i, pair in enumerate(pairwise(parts)))
             if rank == 99:
                 break
             parts[place : place + 2] = [parts[place] + parts[place + 1]]
