@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import torch
 
 from ...ops.graph.errors import BatchError
-from ...pipeline.signature.whole_choices import choice_for_all
+from ...pipeline.signature.rows.whole_choices import choice_for_all
 from ..reading.parts import taken
 from .columns import Values
 from .compute import Work
