@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ....ops.graph.graph import Graph, Node, Value
+from ....ops.graph.graph import Graph, KernelCall, Node, Value
 from ....ops.graph.traverse import leaves, uses
 from ....ops.graph.types import TensorType
 from .operator_names import FILLED, MADE_OF_SIZES, PLACE_BY_PLACE, SHAPES, operator_name
@@ -64,12 +64,16 @@ class CountedSizes:
         return counted[dim]
 
     def note(self, node: Node, of_rows: Callable[[Any], bool]) -> None:
-        """Follows the sizes through an operator that leaves them where they are.
+        """Follows the sizes through an operator that leaves them where they are, and through a tokenizer.
 
         Args:
-            node: of an operator.
+            node: of an operator or a kernel.
             of_rows: whether a value depends on rows, or on how many there are.
         """
+        if isinstance(node.target, KernelCall) and node.target.kernel.kind == "tokenizer":  # gives a row for each text
+            for leaf in leaves(node.output):
+                if isinstance(leaf, Value) and isinstance(leaf.type, TensorType):
+                    self._known[id(leaf)] = tuple(place == 0 for place in range(len(leaf.type.shape)))
         name = operator_name(node)
         if not isinstance(node.output, Value) or not (found := self._followed(node, name, of_rows)):
             return

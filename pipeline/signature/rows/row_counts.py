@@ -81,8 +81,8 @@ def sizes_in(node: Node, of: Callable[[Any], DependsOn], counted: CountedSizes) 
         if most is DependsOn.SHAPED and not _alike_in_each_row(node, name, counted):
             raise NumberOfRowsError
         return None
-    if name in INDICES and most >= DependsOn.ROW and _only_in_index(node, of):
-        return None
+    if name in INDICES and of(node.args[:1]) is not DependsOn.NOTHING and _only_in_index(node, of):
+        return None if most >= DependsOn.ROW else DependsOn.SHAPED
     if name in WRITES and DependsOn.SIZE not in sizes and of(node.args[2:]) not in SIZES:
         return DependsOn.ALL
     if all(isinstance(leaf, Value) and leaf.type in NUMBERS for leaf in leaves(node.output)):
@@ -97,7 +97,8 @@ def _made_of_sizes(node: Node, name: str, of: Callable[[Any], DependsOn]) -> Dep
     fill = node.kwargs.get("fill_value", node.args[-1]) if name in FILLED else None
     if max(shape, default=DependsOn.NOTHING) > DependsOn.COUNT or of(fill) is not DependsOn.NOTHING:
         raise NumberOfRowsError
-    return DependsOn.SHAPED
+    by_rows = [*shape, of(base) if name.endswith("_like") else DependsOn.NOTHING]
+    return DependsOn.SHAPED if any(by_rows) else DependsOn.NOTHING
 
 
 def _plain(node: Node, name: str, states: Sequence[DependsOn]) -> DependsOn | None:
@@ -127,7 +128,7 @@ def _of_a_size(name: str, sizes: set[DependsOn], most: DependsOn) -> DependsOn |
             return DependsOn.PLACE
         if name in SHAPES or (name == "mul" and most is DependsOn.COUNT):  # of a list of constants
             return DependsOn.SHAPED if most is DependsOn.COUNT else None
-    if most is DependsOn.PLACE and sizes == {DependsOn.PLACE} and name in SAME_PLACES:
+    if most is DependsOn.PLACE and DependsOn.SIZE not in sizes and name in SAME_PLACES:
         return DependsOn.PLACE
     raise NumberOfRowsError
 

@@ -26,8 +26,21 @@ class Attends(torch.nn.Module):
         b, t, _ = x.shape
         q = self.project(x + self.places(torch.arange(t))).view(b, t, 2, 4).transpose(1, 2)
         mask = torch.zeros(b, 1, t, t) + torch.ones(b, t).cumsum(1)[:, None, None] * 0
+        seen = torch.ones(b, t, dtype=torch.bool)[
+            torch.arange(b)[:, None, None, None], torch.arange(t)[None, None, None] + 0
+        ]
+        mask = mask.masked_fill(~(seen & (torch.arange(t) >= 0)[None, None, :, None]), -1.0)
         found = torch.nn.functional.scaled_dot_product_attention(q, q, q, attn_mask=mask)
         return found.transpose(1, 2).reshape(b, -1) / x.shape[1]
+
+
+class Embeds(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.words, self.places = torch.nn.Embedding(3, 4), torch.nn.Embedding(20, 4)
+
+    def forward(self, ids):
+        return (self.words(ids) + self.places(torch.arange(ids.shape[1]))).mean(1)
 
 
 class Recurs(torch.nn.Module):
@@ -211,6 +224,20 @@ def pipeline_of(function):
 @pytest.mark.parametrize("function", SHAPES_ONLY)
 def test_a_size_that_is_a_shape_leaves_rows_their_own(function) -> None:
     assert choice_for_all(pipeline_of(function).graph) == ""
+
+
+def test_the_length_of_texts_is_none_of_rows() -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    made = tokenizers.Tokenizer(tokenizers.models.WordLevel({"[PAD]": 0, "[UNK]": 1, "cat": 2}, unk_token="[UNK]"))
+    made.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    made.add_special_tokens(["[PAD]"])
+    tok, embed = tracepack.script(made), tracepack.script(Embeds().eval())
+
+    def encode(texts):
+        ids = tok(texts, padding=True, truncation=True, max_length=16)["input_ids"][:, :10]
+        return embed(ids) / ids.shape[1]
+
+    assert choice_for_all(tracepack.trace(encode, ["cat", "a cat"]).graph) == ""
 
 
 @pytest.mark.parametrize("function", AS_A_NUMBER)
