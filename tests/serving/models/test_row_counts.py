@@ -264,3 +264,17 @@ def test_a_job_is_refused_whose_rows_are_divided_by_their_number(tmp_path: Path)
         tracepack.batch.run(mod, tmp_path / "rows.parquet", tmp_path / "refused", batch_size=128)
     done = tracepack.batch.run(mod, tmp_path / "rows.parquet", tmp_path / "out", batch_size=1)
     assert pq.read_table(done.target)["output"].to_pylist() == rows.tolist()
+
+
+def test_a_job_tries_as_many_rows_as_it_runs_together(tmp_path: Path) -> None:
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    rows = torch.rand(200, 3)
+    pq.write_table(pa.table({"x": pa.array(rows.tolist(), pa.list_(pa.float32()))}), tmp_path / "rows.parquet")
+    mod = tracepack.trace(lambda x: torch.where((x < 9e9).cumsum(0) > 60, x * 0, x), torch.rand(3, 3))
+    with pytest.raises(
+        tracepack.BatchError, match=r"depends on the rows beside it; got \[0.0, 0.0, 0.0\] for row 61 of 64"
+    ):
+        tracepack.batch.run(mod, tmp_path / "rows.parquet", tmp_path / "refused", batch_size=64)
+    for size in (1, 32):
+        done = tracepack.batch.run(mod, tmp_path / "rows.parquet", tmp_path / str(size), batch_size=size)
+        assert pq.read_table(done.target)["output"].to_pylist() == rows.tolist()
