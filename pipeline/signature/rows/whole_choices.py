@@ -20,7 +20,7 @@ from .row_counts import DATA, NUMBERS, SIZES, DependsOn, NumberOfRowsError, size
 _MOST_ROUNDS = 20
 _MOST_NODES = 200_000  # those of loops and of ops for each time that they are looked at
 _CONTROL = {"cond": "choice", "while_loop": "loop", "map": "each"}
-_COUNTS = ("py.size", "py.array_size", "py.numel", "py.len")
+_COUNTS = ("py.size", "py.array_size", "py.numel", "py.len", "py.stride", "torch.Tensor.nbytes.__get__")
 _WITH_NOTHING = ("py.eq", "py.ne", "py.gt", "py.bool", "py.not_")
 _SETTINGS = ("py.ndim", "py.array_rank", "py.dtype")
 _ITEMS = {DependsOn.ROWS: DependsOn.ROW, DependsOn.PAIRS: DependsOn.PAIR, DependsOn.INPUT: DependsOn.ALL}
@@ -82,6 +82,21 @@ def _reads(test: Graph, given: Sequence[DependsOn], *, counts: bool) -> bool:
         if (counts or not counting) and any(id(leaf) in read for leaf in uses(node)):
             read |= {id(leaf) for leaf in leaves(node.output)}
     return any(id(leaf) in read for leaf in leaves(test.output))
+
+
+def _computes(test: Graph, given: Sequence[DependsOn], counted: CountedSizes) -> bool:
+    """Whether the condition of a loop computes with the number of rows, or compares what is computed of it."""
+    known: dict[int, DependsOn] = dict(zip(map(id, test.inputs), given, strict=True))
+    for node in test.nodes:
+        states = [known.get(id(leaf), DependsOn.NOTHING) for leaf in uses(node)]
+        if DependsOn.SIZE in states:
+            return True
+        name = node.target.name if isinstance(node.target, Operator) else ""
+        if name in _COUNTS:
+            known.update((id(leaf), _count(node, states[0], counted)) for leaf in leaves(node.output))
+        elif DependsOn.COUNT in states and not all(map(_is_bool, leaves(node.output))):
+            known.update((id(leaf), DependsOn.SIZE) for leaf in leaves(node.output))
+    return False
 
 
 def _carried(state: DependsOn, least: DependsOn) -> DependsOn:
@@ -238,6 +253,8 @@ class _FollowedRows:
             DependsOn.ALL if state is DependsOn.SHAPED and id(value) in filled else state
             for value, state in zip(body.inputs, [_of(each, known) for each in carried], strict=False)
         ]
+        if _computes(test, [*first, *constant], self.counted.called(test, arguments)):
+            raise _FoundError(node, _NUMBER)
         if _reads(test, [DependsOn.ALL if state in SIZES else state for state in (*first, *constant)], counts=True):
             state = [_carried(each, DependsOn.PLACE) for each in first]
         else:
@@ -266,4 +283,6 @@ class _FollowedRows:
                 raise _FoundError(node)
         state = max(self.called(body, given, arguments, within))
         state = DependsOn.ALL if state is DependsOn.PAIR else state
+        if state is DependsOn.NOTHING and not tests and DependsOn.ROW in items:
+            return [DependsOn.SHAPED]
         return [DependsOn.ROWS if state in (DependsOn.NOTHING, DependsOn.ROW) else state]

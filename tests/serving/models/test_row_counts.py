@@ -116,6 +116,14 @@ def a_list_of_one_number(x):
     return x * torch.tensor([2.0] * len(x))[:, None]
 
 
+def rounds_of_shared_sizes(x):
+    half = x.shape[1] // 2
+    x = tracepack.while_loop(lambda i, y: i < y.shape[1] // 2, lambda i, y: (i + 1, y * 2), 0, x)[1]
+    for step in range(half):
+        x = x * step + 1
+    return x
+
+
 def a_model_of_rows(x):
     return attend((x * 2)[:, :, None].expand(-1, -1, 8)), recur(x[:, :5])
 
@@ -201,6 +209,23 @@ def of_data_too(x):
     return x * float(x.sum().clamp(1, 1).item() * max(1, len(x) // 64))
 
 
+def a_number_of_bytes(x):
+    return x + x.nbytes // 10_000
+
+
+def a_sum_of_ones(x):
+    return x + sum(1 for _ in x) // 64
+
+
+def rounds_of_a_loop(x):
+    return tracepack.while_loop(lambda i, y: i < len(x) // 64, lambda i, y: (i + 1, y * 2), 0, x)[1]
+
+
+def rounds_that_were_computed(x):
+    rounds = len(x) // 64
+    return tracepack.while_loop(lambda i, y: i < rounds, lambda i, y: (i + 1, y * 2), 0, x)[1]
+
+
 def written_before(x):
     total = torch.zeros(3)
     total[:] = x.sum().clamp(min=1e30)
@@ -209,10 +234,11 @@ def written_before(x):
 
 SHAPES_ONLY = [sizes_of_new_tensors, views, the_size_of_a_row, an_item_of_each_row, items_of_each_row, rows_by_place]
 SHAPES_ONLY += [numbered_rows, filled_row_by_row, added_row_by_row, arrays, a_list_of_one_number, a_model_of_rows]
-SHAPES_ONLY += [a_side_of_a_choice]
+SHAPES_ONLY += [a_side_of_a_choice, rounds_of_shared_sizes]
 AS_A_NUMBER = [a_divisor, a_filling, a_tensor_of_the_size, elements, a_text_of_the_size, an_end_of_a_slice, a_padding]
 AS_A_NUMBER += [places, numbers_of_rows, a_row_far_above, a_counter, ones_for_rows, places_of_ones, a_size_that_moved]
-AS_A_NUMBER += [an_array, in_a_model, in_a_side, of_data_too]
+AS_A_NUMBER += [an_array, in_a_model, in_a_side, of_data_too, a_number_of_bytes, a_sum_of_ones, rounds_of_a_loop]
+AS_A_NUMBER += [rounds_that_were_computed]
 
 
 def pipeline_of(function):
