@@ -37,7 +37,7 @@ from .loops.captured import captured, own, uncaptured
 from .loops.carrying import Carrying
 from .loops.comprehensions import Comprehensions
 from .loops.flow import onwards, raised_by
-from .loops.growing import goes_into_loop, is_callee
+from .loops.growing import goes_into_loop, written
 from .loops.leaving import BACK, IF_FALSE, GoingOn, loops_left_early, names_for
 from .loops.nested_returns import AsBreaks, nested_returns
 from .loops.new_lists import CHANGING, is_changed_dict, is_own_list
@@ -70,6 +70,7 @@ from .operations import (
 )
 from .rounds.conditional import as_for_loops
 from .rounds.filling import entered_in_place, filled_in_place, with_receivers_apart
+from .rounds.takers import is_callee
 from .rounds.turning import FOLDED, LEAVABLE, LEAVE, ROUNDS, turning
 from .unpacking import GENERATED, starred
 
@@ -81,6 +82,7 @@ def instrumented(code: CodeType) -> CodeType:
     if not is_users(code.co_filename):
         return code
     constants = tuple(instrumented(each) if isinstance(each, CodeType) else each for each in code.co_consts)
+    written.update((a, b) for a, b in zip(constants, code.co_consts, strict=True) if a is not b)
     if any(a is not b for a, b in zip(constants, code.co_consts, strict=True)):
         code = code.replace(co_consts=constants)
     code = with_receivers_apart(_uncaptured(with_plain_tests(code)))
