@@ -40,7 +40,7 @@ _MERELY = (
 def own_containers(body: Sequence[ast.stmt]) -> set[str]:
     """The variables of some statements that have a new list or dict each, which no other variable has."""
     parts = list(within(*body))
-    places = {id(target): target.id for part in parts for target, value in _bound(part) if isinstance(value, _FRESH)}
+    places = {id(target): target.id for part in parts for target, value in _bound(part) if _is_fresh(value)}
     fresh = {*places.values()}
     around = {id(each): part for part in parts for each in ast.iter_child_nodes(part)}
     for part in parts:
@@ -48,6 +48,12 @@ def own_containers(body: Sequence[ast.stmt]) -> set[str]:
             stays = id(part) in places if isinstance(part.ctx, ast.Store) else _looks(part, around)
             fresh -= set() if stays or _is_augmented(part, around) else {part.id}
     return fresh
+
+
+def _is_fresh(value: ast.expr) -> bool:
+    if isinstance(value, ast.IfExp):
+        return _is_fresh(value.body) and _is_fresh(value.orelse)
+    return isinstance(value, _FRESH)
 
 
 def _bound(part: ast.AST) -> list[tuple[ast.Name, ast.expr]]:
