@@ -286,7 +286,7 @@ def names_of_members(results: Sequence[Any]) -> tuple[list[Any], list[Any]]:
 
 
 def of_lists(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function whose lists of numbers, texts, tensors and records are of any length, as those that a comprehension makes."""
+    """A function whose lists of numbers, texts, tensors and records have any length, as those of a comprehension."""
 
     def listed(result: Any) -> Any:
         if type(result) is dict:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from typing import Any
 
 from ....ops.graph.graph import Guard, Node, Operator, Value
@@ -12,9 +12,44 @@ from ....ops.graph.types import SCALARS
 from ....ops.runtime.user_code import user_line
 from ...proxies.lists import TracedList
 from ...proxies.make import traced
-from ...proxies.trees import concrete
+from ...proxies.trees import concrete, own_copy
+from ...proxies.values.made_objects import form_of_results
 from ...recording.recorder import Recorder
-from ..ways import closed_graph, from_outside
+from ..ways import Way, closed_graph, from_outside
+
+
+class Trial:
+    """A round that shows what comes into lists with which a loop begins empty, and whose items it reads.
+
+    Args:
+        recorder: of the recording.
+        read: the places of the lists that the rounds read.
+        given: the variables before the loop.
+
+    Attributes:
+        places: those of the empty lists.
+        goes_on: whether the round is one that shows it.
+        found: the items of the lists after that, by place.
+    """
+
+    def __init__(self, recorder: Recorder, read: Iterable[int] = (), given: Sequence[Any] = ()) -> None:
+        self.recorder = recorder
+        self.places = [place for place in read if type(given[place]) in (list, deque) and not given[place]]
+        self.goes_on, self.found = bool(self.places), dict[int, Any]()
+
+    def shows(self, values: Sequence[Any], way: Way | None) -> bool:
+        """Whether the rounds may begin with lists that hold what they do after this one, which branched.
+
+        Where it did not, it is recorded by itself instead: then it shows the items better.
+        """
+        self.goes_on = False
+        items = {place: list(values[place]) for place in self.places if type(values[place]) in (list, deque)}
+        if way is None or not way.steps or not all(items.values()) or len(items) < len(self.places):
+            return False
+        if any(form_of_results(self.recorder, each) is not None for each in items.values()):
+            return False  # objects, which stand in lists as tuples
+        self.found = {place: own_copy(concrete(each)) for place, each in items.items()}
+        return True
 
 
 class OrEmpty:
