@@ -6,6 +6,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence, Set
 from typing import Any
 
+import torch
+
 from ....ops.graph.graph import Guard, Node, Operator, Value
 from ....ops.graph.traverse import leaves, uses
 from ....ops.graph.types import SCALARS
@@ -29,13 +31,14 @@ class Trial:
     Attributes:
         places: those of the empty lists.
         goes_on: whether the round is one that shows it.
-        found: the items of the lists after that, by place.
+        found: what the variables are after that, by place, those lists among them.
     """
 
     def __init__(self, recorder: Recorder, read: Iterable[int] = (), given: Sequence[Any] = ()) -> None:
         self.recorder = recorder
         self.places = [place for place in read if type(given[place]) in (list, deque) and not given[place]]
         self.goes_on, self.found = bool(self.places), dict[int, Any]()
+        self.kinds = [type(concrete(value)) for value in given]
 
     def shows(self, values: Sequence[Any], way: Way | None) -> bool:
         """Whether the rounds may begin with lists that hold what they do after this one, which branched.
@@ -48,8 +51,14 @@ class Trial:
             return False
         if any(form_of_results(self.recorder, each) is not None for each in items.values()):
             return False  # objects, which stand in lists as tuples
-        self.found = {place: own_copy(concrete(each)) for place, each in items.items()}
+        with torch._C.DisableTorchFunction():
+            after = [own_copy(concrete(value)) for value in values]
+        alike = {place for place, kind in enumerate(self.kinds) if type(after[place]) is kind in _SHOWN}
+        self.found = {place: after[place] for place in alike | items.keys()}
         return True
+
+
+_SHOWN = {list, dict, *SCALARS}
 
 
 class OrEmpty:

@@ -48,6 +48,7 @@ class FunctionBody:
         self.shared = _shared(body)
         self.local = (self.given | names_set(body)) - self.shared
         self.count = 0
+        self.loops = outer.loops if outer else 0  # around the statements: a loop of the graph changes its own lists
 
     def rewritten(self, body: Lines) -> Lines:
         """The statements of the function, written anew."""
@@ -106,6 +107,7 @@ class FunctionBody:
             return line
         choices = ChoiceExpressions(self.lines, known & self.local)
         own = known | names_set([line.target] if isinstance(line, ast.For) else getattr(line, "items", []))
+        self.loops += isinstance(line, ast.For | ast.While)
         for name, value in ast.iter_fields(line):
             if isinstance(value, ast.expr):
                 setattr(line, name, choices.visit(value))
@@ -116,8 +118,9 @@ class FunctionBody:
             elif isinstance(value, list) and not isinstance(line, ast.Global | ast.Nonlocal):
                 setattr(line, name, [self._part(each, choices, known, later) for each in value])
         self.count += choices.count
+        self.loops -= isinstance(line, ast.For | ast.While)
         match line:
-            case ast.Assign([ast.Name(name)], value) if choices.count and name in self.own:
+            case ast.Assign([ast.Name(name)], value) if choices.count and name in self.own and not self.loops:
                 line.value = called("own", value, value)
         return line
 
@@ -149,7 +152,7 @@ class FunctionBody:
         if not names or self.altered & {*names} or any(not {*names} <= known | certainly_set(body) for body in bodies):
             return None
         sides = self._sides(line, [[*body, _given_back(names, line)] for body in bodies], known)
-        owned = [_set_to([name], _owned(name, line), line) for name in names if name in self.own]
+        owned = [_set_to([name], _owned(name, line), line) for name in names if name in self.own and not self.loops]
         return [*sides, _set_to(names, self._call(line, known, sides), line), *owned]
 
     def _call(self, line: ast.If, known: set[str], sides: Sequence[ast.FunctionDef]) -> ast.expr:
