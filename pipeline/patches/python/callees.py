@@ -24,7 +24,7 @@ from ...lists.fold import Fold
 from ...lists.iterating import are_nobodys, beside, goes_through_list, references, until
 from ...lists.loop import Loop
 from ...lists.mapping import as_rows, each, rows_of
-from ...lists.reductions import with_default
+from ...lists.reductions import picked
 from ...lists.walking.iterators import ListIterator, collected, side_by_side
 from ...proxies.arrays import TracedArray
 from ...proxies.base import is_free_shape, is_traced
@@ -275,18 +275,21 @@ def _best(plain: Any) -> Callable[..., Any]:
         items, key = _keyed(args[0], kwargs.get("key"))
         kwargs |= {} if key is None else {"key": key}
         items = collected(recorder, as_rows(recorder, items))
-        if "default" in kwargs and type(items) is TracedList:
-            items = with_default(recorder, items, kwargs.pop("default"))
+        default = (kwargs.pop("default"),) if "default" in kwargs and type(items) is TracedList else ()
         if "key" not in kwargs:
-            return beside(items, **kwargs)
-        keys = keys_of(recorder, kwargs["key"], items)
-        if type(items) is TracedList or holds_traced(keys):
-            items, objects = as_plain(items)
-            found = recorder.scalar("best_by", plain.__name__ == "max", items, keys)
-            return found if objects is None else objects(found)
-        return plain(items, **kwargs)
+            return picked(recorder, items, lambda found: beside(found, **kwargs), *default)
+        return picked(recorder, items, lambda found: _best_by(recorder, plain, found, kwargs), *default)
 
     return best
+
+
+def _best_by(recorder: Recorder, plain: Any, items: Any, options: dict[str, Any]) -> Any:
+    keys = keys_of(recorder, options["key"], items)
+    if type(items) is TracedList or holds_traced(keys):
+        items, objects = as_plain(items)
+        found = recorder.scalar("best_by", plain.__name__ == "max", items, keys)
+        return found if objects is None else objects(found)
+    return plain(items, **options)
 
 
 def _dict(*args: Any, **kwargs: Any) -> Any:
