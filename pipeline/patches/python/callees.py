@@ -48,6 +48,7 @@ from ..library.values.digests import OF_BYTES
 from ..library.values.text_calls import OF_TEXTS
 from ..redirect import STAND_INS, deep_stand_in, own
 from .asked_once import is_unseen
+from .conditions.own_answers import own_text
 from .entries import merged
 from .loops.constants import as_one_list
 from .operations import active, formatted, holds_traced, to_dict
@@ -63,13 +64,15 @@ def _text(*args: Any, **kwargs: Any) -> Any:
         return args[0].in_text("", "s")
     if one and (holds_traced(args[0]) or is_free_shape(args[0])) and type(args[0]) is not TracedArray:
         return args[0] if type(args[0]) is TracedStr else formatted(args[0], "", "s")
-    return str(*args, **kwargs)
+    found = own_text(args[0], "", "s") if one else None
+    return str(*args, **kwargs) if found is None else found
 
 
 def _shown(thing: Any, /) -> Any:
     """Stands for `repr`."""
     traced = active() is not None and (holds_traced(thing) or is_free_shape(thing) or type(thing) is TracedMember)
-    return formatted(thing, "", "r") if traced else repr(thing)
+    found = None if active() is None else own_text(thing, "", "r")
+    return formatted(thing, "", "r") if traced else repr(thing) if found is None else found
 
 
 def _format(thing: Any, spec: Any = "", /) -> Any:

@@ -82,16 +82,15 @@ def instrumented(code: CodeType) -> CodeType:
     if not is_users(code.co_filename):
         return code
     constants = tuple(instrumented(each) if isinstance(each, CodeType) else each for each in code.co_consts)
-    written.update((a, b) for a, b in zip(constants, code.co_consts, strict=True) if a is not b)
-    if any(a is not b for a, b in zip(constants, code.co_consts, strict=True)):
+    if changed := {a: b for a, b in zip(constants, code.co_consts, strict=True) if a is not b}:
+        written.update(changed)
         code = code.replace(co_consts=constants)
     code = with_receivers_apart(_uncaptured(with_plain_tests(code)))
     code = staying(as_for_loops(code, ROUNDS))
     plain = list(dis.get_instructions(code))
     filters = code.co_name == "<genexpr>" and any(each.opname in _JUMPS for each in plain)
-    has_operation = any(_is_operation(each.opname, each.argval) for each in plain)
-    has_operation = has_operation or any(_is_called(plain, at) for at in range(len(plain)))
-    if not (has_operation or filters or may_choose(plain, _JUMPS)):
+    records = any(_is_operation(each.opname, each.argval) or _is_called(plain, at) for at, each in enumerate(plain))
+    if not (records or filters or may_choose(plain, _JUMPS)):
         return code
     return rewritten(code, lambda instructions: list(_changed(instructions, code)))
 
