@@ -64,19 +64,19 @@ def branches(rows):
 
 
 def asked_by_name(rows):
-    names = ""
+    scores = {}
     for each in [Found(LABELS[int(row.argmax())], row.max().item()) for row in rows]:
         if each.__bool__():
-            names += f"{each};"
-    return names
+            scores[each.label] = each.score
+    return scores
 
 
 def asked_in_rounds(rows):
-    names = ""
+    scores = {}
     for each in [Found(LABELS[int(row.argmax())], row.max().item()) for row in rows]:
         if each:
-            names += f"{each};"
-    return names
+            scores[each.label] = each.score
+    return scores
 
 
 def spans(xs):
