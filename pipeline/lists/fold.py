@@ -104,7 +104,8 @@ class Fold(FoldNode):
             self.carried = [self._carried(value) for value in self.start]
             self.appends = [set() for _ in values]
         elif self.trial.goes_on:
-            self.unlike = "" if self.trial.shows(values, self.way) else "an empty list"
+            shown = self.trial.shows(values, self.way, len(self.source.concrete))
+            self.unlike = "" if shown or self.trial.goes_on else "an empty list"
             self.end_round()
             self.ways, self.waiting = [], [()]
         else:
@@ -122,6 +123,10 @@ class Fold(FoldNode):
         self.item = super().__next__()
         self.handed = [self._handed(place) for place in range(len(values))]
         return tuple(self.handed)
+
+    def _example(self, given: tuple[bool, ...]) -> Any:
+        items, place = self._shown(), self.trial.count
+        return items[place] if self.trial.goes_on and not given else super()._example(given)
 
     def _started(self, place: int) -> Any:
         """What a variable is before the loop: a stand-in of a container that is read in it, or that has items."""

@@ -92,3 +92,22 @@ def highest_first(xs):
         chosen.append(best)
         rest.remove(best)
     return chosen
+
+
+def entities(logits, words):
+    found, current = [], []
+    for word, i in zip(words, logits.argmax(-1).tolist(), strict=False):
+        tag = "OBI"[i]
+        if tag == "B":
+            if current:
+                found.append(" ".join(current))
+            current = [word]
+        elif tag == "I" and current:
+            current.append(word)
+        else:
+            if current:
+                found.append(" ".join(current))
+            current = []
+    if current:
+        found.append(" ".join(current))
+    return found

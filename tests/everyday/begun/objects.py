@@ -72,11 +72,11 @@ def asked_by_name(rows):
 
 
 def asked_in_rounds(rows):
-    scores = {}
+    out = []
     for each in [Found(LABELS[int(row.argmax())], row.max().item()) for row in rows]:
         if each:
-            scores[each.label] = each.score
-    return scores
+            out.append(str(each))  # noqa: PERF401
+    return out
 
 
 def spans(xs):

@@ -16,6 +16,10 @@ def rows(count: int, seed: int = 0) -> torch.Tensor:
     return torch.nn.functional.normalize(torch.randn(count, 4, generator=torch.Generator().manual_seed(seed)), dim=-1)
 
 
+def tags(text: str) -> torch.Tensor:
+    return torch.nn.functional.one_hot(torch.tensor(["OBI".index(letter) for letter in text]), 3).float()
+
+
 _BY_LIMIT = ((rows(6), 0.5), [(rows(9, 1), 0.2), (rows(3, 2), -0.5), (rows(1, 3), 0.5)])
 _BY_QUERY = ((rows(6), rows(1, 5)[0], 3), [(rows(9, 1), rows(1, 6)[0], 5), (rows(3, 2), rows(1, 7)[0], 2)])
 _NUMBERS = (([3, 1, 2, 5],), [([5, 4, 4, 1, 7],), ([2],)])
@@ -57,6 +61,11 @@ CASES = {
     empty_lists.tallied: Case(empty_lists.tallied, (["a", "b", "a", "c"],), [(["x"],), ([],), (["b", "b"],)]),
     empty_lists.smoothed: Case(
         empty_lists.smoothed, (torch.rand(6, 3) + 0.3,), [(torch.rand(3, 3),), (torch.rand(9, 3),)]
+    ),
+    empty_lists.entities: Case(
+        empty_lists.entities,
+        (tags("OBIIOBB"), list("abcdefg")),
+        [(tags("IOB"), list("xyz")), (tags("BI"), list("pq")), (tags("OO"), list("rs"))],
     ),
     **{
         function: Case(function, *_OF_DATA)
