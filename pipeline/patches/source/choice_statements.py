@@ -48,7 +48,9 @@ class FunctionBody:
         self.shared = _shared(body)
         self.local = (self.given | names_set(body)) - self.shared
         self.count = 0
-        self.loops = outer.loops if outer else 0  # around the statements: a loop of the graph changes its own lists
+        self.loops: int = (
+            outer.loops if outer else 0
+        )  # around the statements: a loop of the graph changes its own lists
 
     def rewritten(self, body: Lines) -> Lines:
         """The statements of the function, written anew."""

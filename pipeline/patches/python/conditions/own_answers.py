@@ -29,8 +29,8 @@ def own_answer(thing: Any, names: tuple[str, ...], kind: type) -> Any:
     own = type(thing)
     if own.__module__ == "builtins" or is_traced(thing):
         return None
-    methods = (inspect.getattr_static(own, name, None) for name in names)
-    found = next((each for each in methods if each not in (None, object.__str__)), None)
+    methods: list[Any] = [inspect.getattr_static(own, name, None) for name in names]
+    found = next((each for each in methods if each not in (None, vars(object)["__str__"])), None)
     if type(found) is not FunctionType or not is_users(found.__code__.co_filename):
         return None
     answer = found(thing)
