@@ -33,7 +33,7 @@ from .conditions.demanded import ASSERTED, REFUTED, raising
 from .conditions.none_tests import NONE_TESTS, tests_none, with_plain_tests
 from .dunders import OPERATORS
 from .loops.appending import Appending
-from .loops.captured import captured, own, uncaptured
+from .loops.captured import captured, uncaptured
 from .loops.carrying import Carrying
 from .loops.comprehensions import Comprehensions
 from .loops.flow import onwards, raised_by
@@ -70,6 +70,7 @@ from .operations import (
 )
 from .rounds.conditional import as_for_loops
 from .rounds.filling import entered_in_place, filled_in_place, with_receivers_apart
+from .rounds.run_at_once import own
 from .rounds.takers import is_callee
 from .rounds.turning import FOLDED, LEAVABLE, LEAVE, ROUNDS, turning
 from .unpacking import GENERATED, starred
@@ -97,8 +98,7 @@ def instrumented(code: CodeType) -> CodeType:
 
 def _uncaptured(code: CodeType) -> CodeType:
     """The code with plain variables for those that functions inside only read; the same object without any."""
-    names = captured(code, plain_instructions(code)) if code.co_cellvars else []
-    if not names:
+    if not (names := captured(code, plain_instructions(code)) if code.co_cellvars else []):
         return code
     make = assembler().create_instruction
     return rewritten(code, lambda found: uncaptured(found, names, code, make), tuple(own(name) for name in names))

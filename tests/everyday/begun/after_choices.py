@@ -2,6 +2,8 @@
 
 import torch
 
+import tracepack
+
 
 def flags(x):
     found = []
@@ -90,3 +92,10 @@ def added_by_a_method(x):
         tags.append("p")
     add("z")
     return tags
+
+
+def counted(words):
+    count = 0
+    for word in words:
+        count = tracepack.cond(len(word) > 1, lambda: count + 1, lambda: count)
+    return count

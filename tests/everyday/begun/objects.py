@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import tracepack
+
 LABELS = ["cat", "horse", "ox"]
 
 
@@ -100,6 +102,12 @@ def best_as_truth(rows):
     found = [Plain(LABELS[int(row.argmax())], row.max().item()) for row in rows if row.max() > 0.5]
     best = max(found, key=lambda each: each.score, default=None)
     return best.label if best else "none"
+
+
+def best_by_cond(rows):
+    found = [Plain(LABELS[int(row.argmax())], row.max().item()) for row in rows if row.max() > 0.5]
+    best = max(found, key=lambda each: each.score, default=None)
+    return tracepack.cond(best, lambda: best.label, lambda: "none")
 
 
 def best_of_named_tuples(rows):

@@ -79,6 +79,7 @@ CASES = {
             after_choices.added,
         )
     },
+    after_choices.counted: Case(after_choices.counted, (["a", "bb"],), [(["ccc"],), ([],), (["dd", "e", "ff"],)]),
     after_choices.in_rounds: Case(after_choices.in_rounds, (torch.rand(4, 3),), [(torch.rand(5, 3) - 0.5,)]),
     after_choices.repeated: Case(after_choices.repeated, (torch.rand(4), 2), [(torch.rand(5), 3), (torch.rand(2), 1)]),
 }

@@ -19,7 +19,7 @@ _ROWS = (
 _OF_ROWS = (
     objects.texts, objects.lengths, objects.branches, objects.asked_by_name, objects.best_of_objects,
     objects.best_as_truth, objects.best_of_named_tuples, objects.best_of_dicts, objects.best_of_tuples,
-    objects.first_of_all,
+    objects.first_of_all, objects.best_by_cond,
 )  # fmt: skip
 
 

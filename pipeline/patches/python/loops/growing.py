@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from types import CodeType, FunctionType
+from types import CodeType
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from ...redirect import name_of
 from ..assembly import plain_instructions
-from ..rounds.takers import ATTRIBUTES, BELOW_KEY, called_with, place_of, taker_of
-from .captured import before_cells, fills_cell
+from ..rounds.run_at_once import ASKING, asked, fills_cell, runs_at_once
+from ..rounds.takers import ATTRIBUTES, BELOW_KEY, place_of, taker_of
 from .flow import LocalFlow
 from .outlined import SKIPPED, outlined
 
@@ -24,31 +23,6 @@ CHANGES = tuple(
 )
 _METHODS = (*CHANGES, "index", "count", "copy", "get", "maxlen")
 _OF_ENTRIES = ("append", "extend", "pop", "add", "discard", "update", "setdefault")
-_ASKING = (
-    "len",
-    "dict",
-    "copy",
-    "deepcopy",
-    "sum",
-    "min",
-    "max",
-    "sorted",
-    "any",
-    "all",
-    "list",
-    "stack",
-    "cat",
-    "join",
-    "pad_sequence",
-    "tensor",
-    "as_tensor",
-    "array",
-    "asarray",
-    "set",
-    "tuple",
-)
-"""The functions, of Python and of torch, that keep nothing of a list that they are given."""
-
 _READS = ("BINARY_SUBSCR",)
 OF_ENTRY = ("STORE_SUBSCR", "DELETE_SUBSCR")
 """What changes an entry of a container, or takes it out."""
@@ -63,11 +37,6 @@ _TAKES = (
     "INPLACE_ADD",
 )
 _ADDS = (0, 13)  # the arguments of BINARY_OP for + and +=
-
-
-_BY_KEY = ("min", "max", "sorted", "sort", "nlargest", "nsmallest", "cond")
-"""What calls a function that it is given, and keeps nothing of it."""
-_AT_ONCE = ("<listcomp>", "<setcomp>", "<dictcomp>")
 
 
 class Uses:
@@ -127,7 +96,7 @@ class Uses:
             self.handed.append(place_of(code, at, taker))
         elif name.startswith("CALL"):
             name = asked(code, at)
-            self.known &= name in _ASKING
+            self.known &= name in ASKING
             self.reads |= name != "len"
         elif name == "GET_ITER":
             self.reads = True
@@ -159,13 +128,13 @@ class Uses:
             self.loops.append(range(begin, following.argval[0]))
             return
         made = next((at for at in range(begin, 0, -1) if isinstance(code[at].argval, CodeType)), 0)
-        self.known &= bool(made) and _runs_at_once(code, made)
+        self.known &= bool(made) and runs_at_once(code, made)
 
     def _meet_function(self, code: Sequence[Any], at: int, name: str) -> None:
         """Takes note of a function inside that knows the list: it must be run at once, and only read it."""
         made = next((place for place in range(at, len(code)) if isinstance(code[place].argval, CodeType)), 0)
         self.reads = True
-        self.known &= bool(made) and _runs_at_once(code, made) and _only_reads(code[made].argval, name)
+        self.known &= bool(made) and runs_at_once(code, made) and _only_reads(code[made].argval, name)
 
     def _meet_entry(self, code: Sequence[Any], at: int, given: Any) -> None:
         """Takes note of an entry that an instruction gives, and that a method or a store changes, or an entry of it."""
@@ -200,14 +169,6 @@ class Uses:
         self.stores += uses.stores
 
 
-def _runs_at_once(code: Sequence[Any], made: int) -> bool:
-    """Whether a function that is made of some code is run at once, and kept by nothing."""
-    name = code[made].argval.co_name
-    if name == "<genexpr>":
-        return asked(code, before_cells(code, made)) in _ASKING
-    return name in _AT_ONCE or (name == "<lambda>" and called_with(code, made) in _BY_KEY)
-
-
 written: WeakKeyDictionary[CodeType, CodeType] = WeakKeyDictionary()
 """The code of functions inside with its operations handed over -> as it was before."""
 
@@ -239,19 +200,6 @@ def _changes_entries(code: Sequence[Any], name: str) -> bool:
     reads = [place_of(code, at, taker) for at in loads if (taker := taker_of(code, at)[0]) and taker.opname in _READS]
     takers = [taker_of(code, at)[0] for at in reads]
     return any(each is None or each.argval in _OF_ENTRIES or each.opname in OF_ENTRY for each in takers)
-
-
-def asked(code: Sequence[Any], at: int) -> str:
-    """The name of the function that is loaded just before what an instruction loads; empty where none is."""
-    at -= 1
-    while code[at].opname in ("NOP", "MAKE_FUNCTION", "PUSH_NULL"):  # a stand-in of a builtin
-        at -= 1
-    if isinstance(code[at].argval, FunctionType):  # Python 3.10 has it as a constant
-        return name_of(code[at].argval)
-    for each in (code[at], code[at - 1]):  # before Python 3.11 the name of a function is loaded after its code
-        if isinstance(each.argval, CodeType):
-            return each.argval.co_name.rpartition(".")[2]
-    return str(code[at].argval) if code[at].opname in ("LOAD_GLOBAL", *ATTRIBUTES) else ""
 
 
 def taking_call(code: Sequence[Any], at: int) -> int | None:
