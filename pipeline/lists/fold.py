@@ -28,7 +28,7 @@ from ..proxies.values.library_value import LibraryValue
 from ..proxies.values.made_objects import form_of_results
 from ..recording.recorder import Recorder
 from .carried import Carried, begun, kind_of_carried
-from .walking.empty_lists import OrEmpty, Trial
+from .walking.empty_lists import OrEmpty, ShowingRound
 from .walking.fold_node import FoldNode
 from .walking.laid_out import OF_TUPLE
 from .walking.variable_parts import VariableParts
@@ -56,7 +56,7 @@ class Fold(FoldNode):
         self.unlike, self.apart = "", False
         self.or_empty: OrEmpty | None = None
         self.item: Any = None
-        self.trial = Trial(recorder)
+        self.trial = ShowingRound(recorder)
 
     def __next__(self) -> Any:
         if self.closed:
@@ -99,7 +99,7 @@ class Fold(FoldNode):
             self.given, self.names = values, self.packing.flat_names()
             self.sets, self.filled, self.members = set(), {}, {}
             self.begin()
-            self.trial = Trial(self.recorder, () if self.apart else self.names.read, values)
+            self.trial = ShowingRound(self.recorder, () if self.apart else self.names.read, values)
             self.start = tuple(self._started(place) for place in range(len(values)))
             self.carried = [self._carried(value) for value in self.start]
             self.appends = [set() for _ in values]

@@ -20,7 +20,7 @@ from ...recording.recorder import Recorder
 from ..ways import MOST_WAYS, Way, closed_graph, from_outside
 
 
-class Trial:
+class ShowingRound:
     """A round that shows what comes into lists with which a loop begins empty, and whose items it reads.
 
     Args:

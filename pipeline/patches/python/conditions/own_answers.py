@@ -62,4 +62,5 @@ def own_text(thing: Any, spec: Any = "", conversion: str = "") -> Any:
 
 
 def _is_formatted_as_text(thing: Any) -> bool:
-    return type(thing).__format__ is object.__format__
+    plain: Any = object.__format__
+    return type(thing).__format__ is plain
