@@ -85,6 +85,12 @@ def blamed(error: Exception, process: Callable[..., Any], examples: Examples) ->
             got=str(error).splitlines()[0].replace("TracedBytes", "bytes of the recording"),
             fix=instead(raising_line(error.__traceback__)) or _PLAIN_BYTES,
         )
+    if "__bool__ should return bool" in str(error):
+        return RecordError(
+            "a branch on an object, whose __bool__ gives what is decided at run time",
+            where=line,
+            fix="Write item.__bool__() for item, as in `if item.__bool__():`.",
+        )
     if "TracedBool" in str(error):
         return RecordError(
             "a function that takes plain flags was given one that is decided at run time",

@@ -74,9 +74,25 @@ def check_item(where: str, kind: Type, value: Any) -> None:
     _check_tensor(where, kind, value) if isinstance(kind, TensorType) else _check_scalar(where, kind, value)
 
 
+def not_a_tensor(where: str, kind: TensorType, value: Any) -> SignatureError:
+    """The error of what should be a tensor, with what to give for one that is missing."""
+    fix = _in_place_of_none(kind) if value is None else ""
+    return SignatureError("not a tensor", where=where, got=type(value).__name__, expected=str(kind), fix=fix)
+
+
+def _in_place_of_none(kind: TensorType) -> str:
+    """What to give for a tensor that is missing; empty where no tensor of the kind is empty."""
+    sizes = [size if isinstance(size, int) else 0 for size in kind.shape]
+    if 0 not in sizes:
+        return ""
+    options = "" if kind.dtype == "float32" else f", dtype=torch.{kind.dtype}"
+    made = f"torch.empty({', '.join(map(str, sizes))}{options})"
+    return f"Pass an empty tensor that stands for None, {made}, for which the function asks: `if mask.numel():`."
+
+
 def _check_tensor(where: str, kind: TensorType, value: Any) -> None:
     if not isinstance(value, torch.Tensor):
-        raise SignatureError("not a tensor", where=where, got=type(value).__name__, expected=str(kind))
+        raise not_a_tensor(where, kind, value)
     if value.is_nested or str(value.layout) != "torch.strided":
         found = "nested" if value.is_nested else str(value.layout).removeprefix("torch.")
         raise SignatureError("not a plain tensor", where=where, got=f"a {found} tensor", expected=str(kind))

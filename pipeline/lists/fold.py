@@ -8,6 +8,7 @@ reads before it stores them, and those that are read after the loop. Before each
 from __future__ import annotations
 
 from collections import deque
+from copy import copy
 from enum import Enum
 from typing import Any
 
@@ -27,7 +28,7 @@ from ..proxies.values.library_value import LibraryValue
 from ..proxies.values.made_objects import form_of_results
 from ..recording.recorder import Recorder
 from .carried import Carried, begun, kind_of_carried
-from .walking.empty_lists import OrEmpty
+from .walking.empty_lists import OrEmpty, ShowingRound
 from .walking.fold_node import FoldNode
 from .walking.laid_out import OF_TUPLE
 from .walking.variable_parts import VariableParts
@@ -55,6 +56,7 @@ class Fold(FoldNode):
         self.unlike, self.apart = "", False
         self.or_empty: OrEmpty | None = None
         self.item: Any = None
+        self.trial = ShowingRound(recorder)
 
     def __next__(self) -> Any:
         if self.closed:
@@ -97,14 +99,15 @@ class Fold(FoldNode):
             self.given, self.names = values, self.packing.flat_names()
             self.sets, self.filled, self.members = set(), {}, {}
             self.begin()
-            if not self.apart and any(
-                type(values[place]) in (list, deque) and not values[place] for place in self.names.read
-            ):
-                self.unlike = "an empty list"
-                return self._first_apart()
+            self.trial = ShowingRound(self.recorder, () if self.apart else self.names.read, values)
             self.start = tuple(self._started(place) for place in range(len(values)))
             self.carried = [self._carried(value) for value in self.start]
             self.appends = [set() for _ in values]
+        elif self.trial.goes_on:
+            shown = self.trial.shows(values, self.way, len(self.source.concrete))
+            self.unlike = "" if shown or self.trial.goes_on else "an empty list"
+            self.end_round()
+            self.ways, self.waiting = [], [()]
         else:
             self._end_turn(values)
         if self.unlike:
@@ -120,6 +123,10 @@ class Fold(FoldNode):
         self.item = super().__next__()
         self.handed = [self._handed(place) for place in range(len(values))]
         return tuple(self.handed)
+
+    def _example(self, given: tuple[bool, ...]) -> Any:
+        items, place = self._shown(), self.trial.count
+        return items[place] if self.trial.goes_on and not given else super()._example(given)
 
     def _started(self, place: int) -> Any:
         """What a variable is before the loop: a stand-in of a container that is read in it, or that has items."""
@@ -158,6 +165,8 @@ class Fold(FoldNode):
     def _handed(self, place: int) -> Any:
         """What a round gets for a variable: a new list for one that it appends to."""
         start, value, recorder = self.start[place], self.carried[place], self.recorder
+        if self.trial.goes_on and place in self.trial.places:
+            return copy(self.given[place])
         if value is None or type(start) is list:
             return start if value is None else []
         found = concrete(start)
@@ -169,6 +178,8 @@ class Fold(FoldNode):
         recorder.values.varying.add(id(value))
         if self.packing.samples[place] is not ...:
             found = self.packing.samples[place]
+        if place in self.trial.found:
+            found = self.trial.found[place]
         if isinstance(found, dict) and not found:
             found = self.filled.get(place) or self._filled(place)
         if type(start) is TracedList:

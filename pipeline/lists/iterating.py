@@ -12,7 +12,7 @@ from ..proxies.base import is_traced
 from ..proxies.lists import TracedList
 from ..recording.recorder import Recorder
 from .loop import Loop
-from .reductions import with_default
+from .reductions import picked
 from .walking.iterators import collected
 
 MOST_BESIDE = 100_000
@@ -47,7 +47,7 @@ def goes_through_list(items: Any) -> bool:
 def first(recorder: Recorder, generator: Any, *default: Any) -> Any:
     """What `next` gives of such a generator, which nobody asks again."""
     items = collected(recorder, generator)
-    return (with_default(recorder, items, *default) if default else items)[0]
+    return picked(recorder, items, lambda found: found[0], *default)
 
 
 def references(thing: Any) -> int:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
+from ...ops.graph.traverse import leaves
 from ...ops.graph.types import SCALARS, STRINGS
 from ..proxies.lists import TracedList
 from ..proxies.sets import TracedCounter
+from ..proxies.trees import same_container
+from ..proxies.values.maybe import MaybeThing
 from ..recording.recorder import Recorder
 from .carried import Carried
 from .fold import Fold
@@ -76,6 +79,39 @@ def with_default(recorder: Recorder, items: TracedList, default: Any) -> Any:
     found = recorder.scalar("getitem", more, slice(0, recorder.scalar("max", items.length(), 1)))
     found.objects = items.objects
     return found
+
+
+def picked(recorder: Recorder, items: Any, pick: Callable[[Any], Any], *default: Any) -> Any:
+    """What is picked from a list, or a default where that is empty: None beside tuples, dicts and objects, too.
+
+    Args:
+        recorder: of the recording.
+        items: the list.
+        pick: gives an item of one that is not empty.
+        default: what stands for it elsewhere; nothing where the list is never empty.
+    """
+    if not default or type(items) is not TracedList:
+        return pick(items)
+    shown = next(iter(items.concrete or items.samples), None)
+    if (
+        default != (None,)
+        or not isinstance(shown, tuple | dict)
+        or not all(type(leaf) in SCALARS for leaf in leaves(shown))
+    ):
+        return pick(with_default(recorder, items, *default))
+    missing = recorder.scalar("eq", items.length(), 0)
+    more = recorder.scalar("cat_strings", items.as_it_is(), [_blank(shown)])
+    more.objects = items.objects
+    found = recorder.scalar("getitem", more, slice(0, recorder.scalar("max", items.length(), 1)))
+    found.objects = items.objects
+    return MaybeThing(recorder, missing, pick(found))
+
+
+def _blank(thing: Any) -> Any:
+    """What is picked where there is no item: one of the same form, and a constant whatever the example has."""
+    if isinstance(thing, tuple):
+        return same_container(thing, list(map(_blank, thing)))
+    return {key: _blank(part) for key, part in thing.items()} if isinstance(thing, dict) else type(thing)()
 
 
 def _with_none(recorder: Recorder, items: TracedList) -> Any:

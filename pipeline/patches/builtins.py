@@ -44,6 +44,7 @@ from .library.extremes import running as _active
 from .plain_code.calling import BLOCKS
 from .plain_code.written_codes import remember
 from .python.callees import register
+from .python.conditions.own_answers import own_length
 from .python.dunders import OPERATORS, looks_up_operators, operator_of, refuse_kept_operators
 from .python.instructions import instrumented
 from .redirect import own, redirected, stand_in
@@ -102,6 +103,8 @@ def _len(thing: Any, /) -> Any:
             return thing.length()
         if type(thing) is TracedStr or issubclass(type(thing), TracedDict):
             return recorder.scalar("len", thing)
+        if (found := own_length(recorder, thing)) is not None:
+            return found
     return len(thing)
 
 

@@ -34,16 +34,16 @@ _REFLECTED = dict.fromkeys(("eq", "ne", *_MIRRORED), "")
 
 
 def _is_plain_sequence(thing: Any) -> bool:
-    """Whether a thing is a text, or a list without tensors: these would be one tensor in many places."""
+    """Whether a thing is a text, or a list of what a list of any length may hold."""
     return type(thing) is str or (type(thing) is list and all(map(_is_plain_item, thing)))
 
 
 def _is_plain_item(item: Any) -> bool:
-    """Whether a thing is a number or a text, of the recording or not, or a record of such."""
+    """Whether a thing is a number, a text or a tensor, of the recording or not, or a record of such."""
     if type(item) in (tuple, dict) and not isinstance(item, Traced):
         return all(map(_is_plain_item, item.values() if isinstance(item, dict) else item))
     kind = type(item.concrete) if isinstance(item, Traced) else type(item)
-    return kind in (*_NUMBERS, str)
+    return kind in (*_NUMBERS, str, torch.Tensor)
 
 
 def _binary(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:

@@ -286,7 +286,7 @@ def names_of_members(results: Sequence[Any]) -> tuple[list[Any], list[Any]]:
 
 
 def of_lists(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function whose lists of numbers, texts and records are of any length, as those that a comprehension makes."""
+    """A function whose lists of numbers, texts, tensors and records have any length, as those of a comprehension."""
 
     def listed(result: Any) -> Any:
         if type(result) is dict:
@@ -301,10 +301,10 @@ def of_lists(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _is_item(item: Any) -> bool:
-    """Whether a list of any length may hold a thing: a number, a text, or a record of such."""
+    """Whether a list of any length may hold a thing: a number, a text, a tensor, or a record of such."""
     if not is_traced(item) and isinstance(item, tuple | dict):
         return all(map(_is_item, item.values() if isinstance(item, dict) else item))
-    return type(concrete(item)) in SCALARS
+    return isinstance(item, torch.Tensor) or type(concrete(item)) in SCALARS
 
 
 LIST_WITH_NONE = "list whose items may be None"

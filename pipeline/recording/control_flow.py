@@ -30,6 +30,7 @@ from ..proxies.base import is_traced
 from ..proxies.branches import of_both
 from ..proxies.lists import TracedList
 from ..proxies.trees import concrete
+from ..proxies.values.maybe import MaybeThing
 from ..recheck.diff import difference
 from ..recheck.reach.objects import Objects
 from ..recheck.vary import clones
@@ -70,6 +71,7 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *
     """
     recorder = current()
     require_functions("cond", true_fn, false_fn)
+    pred = pred.truth() if type(pred) is MaybeThing else pred
     if exports_here() or (isinstance(pred, torch.Tensor) and takes_control_flow()):
         return torch.cond(pred, true_fn, false_fn, args)
     if not isinstance(recorder, Recorder) or not _is_decided_by_data(pred):

@@ -18,7 +18,7 @@ from ...ops.graph.program import Parameters, Slot
 from ...ops.graph.text import plain_text
 from ...ops.graph.traverse import map_leaves
 from ...ops.graph.types import STRINGS, ListType, TensorType, Type
-from ...ops.runtime.checks import check_item
+from ...ops.runtime.checks import check_item, not_a_tensor
 from .handed import Looking
 from .marks import Marks
 from .stand_ins import is_traced_list, plain_value, tensor_of_array
@@ -222,7 +222,7 @@ def to_leaf(value: Any, kind: Type, where: str) -> Any:
     if isinstance(kind, TensorType):
         tensor = as_tensor(value)
         if tensor is None:
-            raise SignatureError("not a tensor", where=f"input {where!r}", got=type(value).__name__, expected=kind)
+            raise not_a_tensor(f"input {where!r}", kind, value)
         return tensor
     if (kind == STRINGS or isinstance(kind, ListType)) and is_traced_list(value):
         to_leaf(value.concrete, kind, where)

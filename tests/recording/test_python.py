@@ -39,6 +39,7 @@ FREE = {
     "item of a bool": lambda x: x * (x > 0).all().item(),
     "item of a complex": lambda x: (x * 1j).sum().item() * x,
     "abs and round of an item": lambda x: (abs(x.sum().item()), round(x.sum().item(), 1), -x.sum().item()),
+    "list repeated": lambda x: [x] * x.shape[0],
     "size arithmetic": lambda x: x.reshape(x.shape[0] // 1, -1) * (x.shape[0] % 4) + x.numel() ** 2 - len(x.shape),
     "divmod": lambda x: x * divmod(x.shape[0], 2)[1],
     "float of a tensor in a tensor": lambda x: torch.tensor([x.sum().item(), 1.0]),
@@ -125,7 +126,6 @@ GUARDED = {
     "branch on a size": lambda x: x + 1 if x.shape[0] == 3 else x.sum(),
     "comparison of shapes": lambda x: x + 1 if x.shape == (3, 2) else x.sum(),
     "size in a list": lambda x: x + 1 if x.shape[0] in (3, 4) else x.sum(),
-    "list repeated": lambda x: [x] * x.shape[0],
     "numpy of a size": lambda x: x * np.float32(x.shape[0]),
 }
 
@@ -169,7 +169,7 @@ def test_what_fixes_a_size_is_named_and_shown(reloaded) -> None:
 CONDITIONS = {
     "a branch": (lambda x: x if x.shape[0] > 2 else x.sum(), "N > 2"),
     "the other side": (lambda x: x.sum() if x.shape[0] > 9 else -x, "not N > 9"),
-    "arithmetic": (lambda x: [x] * (x.shape[0] // 2), "N // 2 == 1"),
+    "arithmetic": (lambda x: (x,) * (x.shape[0] // 2), "N // 2 == 1"),
     "two": (lambda x: {f"{x.numel()}": x} if x.shape[0] + 1 < 7 else x, "N + 1 < 7"),
     "rows of what was computed": (lambda x: [*(x @ x.mT)], "size(matmul, 0) == 3"),
 }

@@ -65,7 +65,7 @@ REFUSED = {
     "no answer": (swallow_unanswered, "a branch was taken on NotImplemented"),
     "branch on an item": (lambda x: x if x.sum().item() > 0 else x.sum(), DATA + "a branch was taken on it"),
     "max of two types": (lambda x: max(0, x.min().item()), r"max of an int and a float: .*Write .*: max\(0.0, x\)"),
-    "range over an item": (lambda x: [x] * x.argmax().item(), DATA + "it was used as a plain integer"),
+    "a tuple as often as an item": (lambda x: (x,) * x.argmax().item(), DATA + "it was used as a plain integer"),
     "text of a tensor": (lambda x: {repr(x): x}, "a tensor's values cannot leave the graph as text"),
     "random": (lambda x: x * random.random(), "a second recording on other data differs"),
     "swallowed error": (swallow, "the function caught an error of torch, so which branch it takes depends"),

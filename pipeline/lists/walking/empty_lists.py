@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from typing import Any
+
+import torch
 
 from ....ops.graph.graph import Guard, Node, Operator, Value
 from ....ops.graph.traverse import leaves, uses
@@ -12,9 +14,59 @@ from ....ops.graph.types import SCALARS
 from ....ops.runtime.user_code import user_line
 from ...proxies.lists import TracedList
 from ...proxies.make import traced
-from ...proxies.trees import concrete
+from ...proxies.trees import concrete, own_copy
+from ...proxies.values.made_objects import form_of_results
 from ...recording.recorder import Recorder
-from ..ways import closed_graph, from_outside
+from ..ways import MOST_WAYS, Way, closed_graph, from_outside
+
+
+class ShowingRound:
+    """A round that shows what comes into lists with which a loop begins empty, and whose items it reads.
+
+    Args:
+        recorder: of the recording.
+        read: the places of the lists that the rounds read.
+        given: the variables before the loop.
+
+    Attributes:
+        places: those of the empty lists.
+        goes_on: whether the round is one that shows it; count: how many such rounds there were.
+        found: what the variables are after that, by place, those lists among them.
+    """
+
+    def __init__(self, recorder: Recorder, read: Iterable[int] = (), given: Sequence[Any] = ()) -> None:
+        self.recorder = recorder
+        self.places = [place for place in read if type(given[place]) in (list, deque) and not given[place]]
+        self.goes_on, self.count, self.found = bool(self.places), 0, dict[int, Any]()
+        self.kinds = [type(concrete(value)) for value in given]
+
+    def shows(self, values: Sequence[Any], way: Way | None, items: int) -> bool:
+        """Whether the rounds may begin with lists that hold what they do after this one, which branched.
+
+        Where it put nothing there, a round for the next item is to show it. Where it did not branch, it is recorded by
+        itself instead: then it shows the items better.
+
+        Args:
+            values: the variables after the round.
+            way: that it took.
+            items: how many the loop goes through.
+        """
+        lists = {place: list(values[place]) for place in self.places if type(values[place]) in (list, deque)}
+        self.count += 1
+        branched = way is not None and bool(way.steps) and len(lists) == len(self.places)
+        self.goes_on = branched and not all(lists.values()) and self.count < min(items, MOST_WAYS)
+        if not branched or not all(lists.values()):
+            return False
+        if any(form_of_results(self.recorder, each) is not None for each in lists.values()):
+            return False  # objects, which stand in lists as tuples
+        with torch._C.DisableTorchFunction():
+            after = [own_copy(concrete(value)) for value in values]
+        alike = {place for place, kind in enumerate(self.kinds) if type(after[place]) is kind in _SHOWN}
+        self.found = {place: after[place] for place in alike | lists.keys()}
+        return True
+
+
+_SHOWN = {list, dict, *SCALARS}
 
 
 class OrEmpty:

@@ -47,23 +47,18 @@ class ListIterator:
         self.rest = None
         return rest
 
-    def asked(self, with_default: Any, *default: Any) -> Any:
+    def asked(self, picked: Any, *default: Any) -> Any:
         """What `next` gives.
 
         Args:
-            with_default: makes a list that holds a default where it is empty.
+            picked: gives what a function picks from a list, or a default where it is empty.
             default: that of `next`.
         """
         if self.plain is not None:
             return next(self.plain, *default)
         rest = self._left()
         self.rest = self.recorder.scalar("getitem", rest, slice(1, None))
-        items = with_default(self.recorder, rest, *default) if default else rest
-        given, items.given = items.given, False  # the place of an argument is in a list of any length, too
-        try:
-            return items[0]
-        finally:
-            items.given = given
+        return picked(self.recorder, rest, _first, *default)
 
     def _left(self) -> TracedList:
         """What is left, where that is known."""
@@ -98,3 +93,11 @@ def collected(recorder: Recorder, items: Any) -> Any:
     if loop is None:
         return found
     return loop.gathered(found)
+
+
+def _first(items: TracedList) -> Any:
+    given, items.given = items.given, False  # the place of an argument is in a list of any length, too
+    try:
+        return items[0]
+    finally:
+        items.given = given

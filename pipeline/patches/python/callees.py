@@ -24,7 +24,7 @@ from ...lists.fold import Fold
 from ...lists.iterating import are_nobodys, beside, goes_through_list, references, until
 from ...lists.loop import Loop
 from ...lists.mapping import as_rows, each, rows_of
-from ...lists.reductions import with_default
+from ...lists.reductions import picked
 from ...lists.walking.iterators import ListIterator, collected, side_by_side
 from ...proxies.arrays import TracedArray
 from ...proxies.base import is_free_shape, is_traced
@@ -48,6 +48,7 @@ from ..library.values.digests import OF_BYTES
 from ..library.values.text_calls import OF_TEXTS
 from ..redirect import STAND_INS, deep_stand_in, own
 from .asked_once import is_unseen
+from .conditions.own_answers import own_text
 from .entries import merged
 from .loops.constants import as_one_list
 from .operations import active, formatted, holds_traced, to_dict
@@ -63,13 +64,15 @@ def _text(*args: Any, **kwargs: Any) -> Any:
         return args[0].in_text("", "s")
     if one and (holds_traced(args[0]) or is_free_shape(args[0])) and type(args[0]) is not TracedArray:
         return args[0] if type(args[0]) is TracedStr else formatted(args[0], "", "s")
-    return str(*args, **kwargs)
+    found = own_text(args[0], "", "s") if one else None
+    return str(*args, **kwargs) if found is None else found
 
 
 def _shown(thing: Any, /) -> Any:
     """Stands for `repr`."""
     traced = active() is not None and (holds_traced(thing) or is_free_shape(thing) or type(thing) is TracedMember)
-    return formatted(thing, "", "r") if traced else repr(thing)
+    found = None if active() is None else own_text(thing, "", "r")
+    return formatted(thing, "", "r") if traced else repr(thing) if found is None else found
 
 
 def _format(thing: Any, spec: Any = "", /) -> Any:
@@ -275,18 +278,21 @@ def _best(plain: Any) -> Callable[..., Any]:
         items, key = _keyed(args[0], kwargs.get("key"))
         kwargs |= {} if key is None else {"key": key}
         items = collected(recorder, as_rows(recorder, items))
-        if "default" in kwargs and type(items) is TracedList:
-            items = with_default(recorder, items, kwargs.pop("default"))
+        default = (kwargs.pop("default"),) if "default" in kwargs and type(items) is TracedList else ()
         if "key" not in kwargs:
-            return beside(items, **kwargs)
-        keys = keys_of(recorder, kwargs["key"], items)
-        if type(items) is TracedList or holds_traced(keys):
-            items, objects = as_plain(items)
-            found = recorder.scalar("best_by", plain.__name__ == "max", items, keys)
-            return found if objects is None else objects(found)
-        return plain(items, **kwargs)
+            return picked(recorder, items, lambda found: beside(found, **kwargs), *default)
+        return picked(recorder, items, lambda found: _best_by(recorder, plain, found, kwargs), *default)
 
     return best
+
+
+def _best_by(recorder: Recorder, plain: Any, items: Any, options: dict[str, Any]) -> Any:
+    keys = keys_of(recorder, options["key"], items)
+    if type(items) is TracedList or holds_traced(keys):
+        items, objects = as_plain(items)
+        found = recorder.scalar("best_by", plain.__name__ == "max", items, keys)
+        return found if objects is None else objects(found)
+    return plain(items, **options)
 
 
 def _dict(*args: Any, **kwargs: Any) -> Any:

@@ -33,11 +33,11 @@ from .conditions.demanded import ASSERTED, REFUTED, raising
 from .conditions.none_tests import NONE_TESTS, tests_none, with_plain_tests
 from .dunders import OPERATORS
 from .loops.appending import Appending
-from .loops.captured import captured, own, uncaptured
+from .loops.captured import captured, uncaptured
 from .loops.carrying import Carrying
 from .loops.comprehensions import Comprehensions
 from .loops.flow import onwards, raised_by
-from .loops.growing import goes_into_loop, is_callee
+from .loops.growing import goes_into_loop, written
 from .loops.leaving import BACK, IF_FALSE, GoingOn, loops_left_early, names_for
 from .loops.nested_returns import AsBreaks, nested_returns
 from .loops.new_lists import CHANGING, is_changed_dict, is_own_list
@@ -70,6 +70,8 @@ from .operations import (
 )
 from .rounds.conditional import as_for_loops
 from .rounds.filling import entered_in_place, filled_in_place, with_receivers_apart
+from .rounds.run_at_once import own
+from .rounds.takers import is_callee
 from .rounds.turning import FOLDED, LEAVABLE, LEAVE, ROUNDS, turning
 from .unpacking import GENERATED, starred
 
@@ -81,23 +83,22 @@ def instrumented(code: CodeType) -> CodeType:
     if not is_users(code.co_filename):
         return code
     constants = tuple(instrumented(each) if isinstance(each, CodeType) else each for each in code.co_consts)
-    if any(a is not b for a, b in zip(constants, code.co_consts, strict=True)):
+    if changed := {a: b for a, b in zip(constants, code.co_consts, strict=True) if a is not b}:
+        written.update(changed)
         code = code.replace(co_consts=constants)
     code = with_receivers_apart(_uncaptured(with_plain_tests(code)))
     code = staying(as_for_loops(code, ROUNDS))
     plain = list(dis.get_instructions(code))
     filters = code.co_name == "<genexpr>" and any(each.opname in _JUMPS for each in plain)
-    has_operation = any(_is_operation(each.opname, each.argval) for each in plain)
-    has_operation = has_operation or any(_is_called(plain, at) for at in range(len(plain)))
-    if not (has_operation or filters or may_choose(plain, _JUMPS)):
+    records = any(_is_operation(each.opname, each.argval) or _is_called(plain, at) for at, each in enumerate(plain))
+    if not (records or filters or may_choose(plain, _JUMPS)):
         return code
     return rewritten(code, lambda instructions: list(_changed(instructions, code)))
 
 
 def _uncaptured(code: CodeType) -> CodeType:
     """The code with plain variables for those that functions inside only read; the same object without any."""
-    names = captured(code, plain_instructions(code)) if code.co_cellvars else []
-    if not names:
+    if not (names := captured(code, plain_instructions(code)) if code.co_cellvars else []):
         return code
     make = assembler().create_instruction
     return rewritten(code, lambda found: uncaptured(found, names, code, make), tuple(own(name) for name in names))

@@ -37,6 +37,7 @@ from ..library.tables.asked_table import AskedTable
 from ..library.tables.chosen_functions import as_recorded
 from ..library.tables.list_indices import plain_index
 from ..library.tables.tuple_keys import of_parts
+from .conditions.own_answers import own_text, own_truth
 from .entries import appended, dict_of, extended, gathered, hashable, items_of_any_length, merged, set_of, set_updated
 from .loops.comprehensions import LoopPlace
 from .loops.constants import rounds_over, went_through
@@ -121,6 +122,8 @@ def formatted(value: Any, spec: Any = "", conversion: str = "") -> Any:
     if recorder is not None:
         if issubclass(type(value), LibraryValue | TracedMember):
             return value.in_text(spec, conversion)
+        if (found := own_text(value, spec, conversion)) is not None:
+            return formatted(found, spec)
         value = number_of(recorder, value) if not conversion else value
         if is_free_shape(value):
             parts = ("torch.Size(", recorder.scalar("format", list(value), "", "r"), ")")
@@ -175,9 +178,7 @@ def negated(thing: Any) -> Any:
     """What stands for `not`."""
     recorder = active()
     if recorder is not None:
-        thing = thing.truth() if type(thing) is MaybeThing else number_of(recorder, thing)
-        if type(thing) in _OWN:
-            thing = recorder.scalar("bool", thing)
+        thing = truth_of(recorder, thing)
         if issubclass(type(thing), TracedNumber):
             return recorder.scalar("not_", thing)
     return not thing
@@ -260,7 +261,7 @@ def _filtered(wanted: bool, place: Any) -> Callable[[Any], Any]:
 
 def truth_of(recorder: Recorder, found: Any) -> Any:
     """A condition as a number of the recording, where it is of the recording."""
-    found = found.truth() if type(found) is MaybeThing else number_of(recorder, found)
+    found = found.truth() if type(found) is MaybeThing else own_truth(recorder, number_of(recorder, found))
     return recorder.scalar("bool", found) if type(found) in _OWN else found
 
 

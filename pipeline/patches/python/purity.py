@@ -27,7 +27,7 @@ from ...proxies.values.plain_data import CONTAINERS, is_data
 from ...proxies.values.plain_objects import is_named, is_of_fields
 from ..redirect import STAND_INS, Uncached
 from .loops.appending import CHANGES
-from .loops.captured import fills_cell
+from .rounds.run_at_once import fills_cell
 
 _PACKAGES = frozenset("torch math re json numpy operator unicodedata statistics base64 html string tracepack".split())
 _BUILTINS = frozenset(

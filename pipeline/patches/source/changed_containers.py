@@ -37,11 +37,13 @@ _MERELY = (
 """What looks at a list or a dict, and gives it no other name."""
 
 
-def _is_display(value: ast.expr) -> bool:
+def _is_fresh(value: ast.expr) -> bool:
+    if isinstance(value, ast.IfExp):
+        return _is_fresh(value.body) and _is_fresh(value.orelse)
     return isinstance(value, _FRESH)
 
 
-def own_containers(body: Sequence[ast.stmt], is_new: Callable[[ast.expr], bool] = _is_display) -> set[str]:
+def own_containers(body: Sequence[ast.stmt], is_new: Callable[[ast.expr], bool] = _is_fresh) -> set[str]:
     """The variables of some statements that have a new list or dict each, which no other variable has.
 
     Args:

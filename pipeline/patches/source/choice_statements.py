@@ -48,6 +48,9 @@ class FunctionBody:
         self.shared = _shared(body)
         self.local = (self.given | names_set(body)) - self.shared
         self.count = 0
+        self.loops: int = (
+            outer.loops if outer else 0
+        )  # around the statements: a loop of the graph changes its own lists
 
     def rewritten(self, body: Lines) -> Lines:
         """The statements of the function, written anew."""
@@ -106,6 +109,7 @@ class FunctionBody:
             return line
         choices = ChoiceExpressions(self.lines, known & self.local)
         own = known | names_set([line.target] if isinstance(line, ast.For) else getattr(line, "items", []))
+        self.loops += isinstance(line, ast.For | ast.While)
         for name, value in ast.iter_fields(line):
             if isinstance(value, ast.expr):
                 setattr(line, name, choices.visit(value))
@@ -116,6 +120,10 @@ class FunctionBody:
             elif isinstance(value, list) and not isinstance(line, ast.Global | ast.Nonlocal):
                 setattr(line, name, [self._part(each, choices, known, later) for each in value])
         self.count += choices.count
+        self.loops -= isinstance(line, ast.For | ast.While)
+        match line:
+            case ast.Assign([ast.Name(name)], value) if choices.count and name in self.own and not self.loops:
+                line.value = called("own", value, value)
         return line
 
     def _part(self, part: ast.AST, choices: ChoiceExpressions, known: set[str], later: set[str]) -> ast.AST:
@@ -146,7 +154,8 @@ class FunctionBody:
         if not names or self.altered & {*names} or any(not {*names} <= known | certainly_set(body) for body in bodies):
             return None
         sides = self._sides(line, [[*body, _given_back(names, line)] for body in bodies], known)
-        return [*sides, _set_to(names, self._call(line, known, sides), line)]
+        owned = [_set_to([name], _owned(name, line), line) for name in names if name in self.own and not self.loops]
+        return [*sides, _set_to(names, self._call(line, known, sides), line), *owned]
 
     def _call(self, line: ast.If, known: set[str], sides: Sequence[ast.FunctionDef]) -> ast.expr:
         choices = ChoiceExpressions(self.lines, known & self.local)
@@ -211,6 +220,11 @@ class FunctionBody:
         made.body = inner.rewritten(body)
         self.count = inner.count
         return _placed(made, body[0])
+
+
+def _owned(name: str, place: ast.stmt) -> ast.expr:
+    """A list or a dict of one name that a choice has given, as one that may be changed."""
+    return called("own", place, ast.copy_location(ast.Name(name, ast.Load()), place))
 
 
 def _sets(line: ast.stmt) -> set[str]:

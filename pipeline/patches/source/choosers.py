@@ -13,6 +13,7 @@ from ...proxies.lists import TracedList
 from ...proxies.make import TracedOptional
 from ...proxies.scalars import TracedNumber
 from ...proxies.trees import concrete
+from ...proxies.values.changing import Growing
 from ...proxies.values.maybe import MaybeThing
 from ...recording.branch import Branch
 from ...recording.control_flow import cond, while_loop
@@ -105,6 +106,13 @@ def unshared(found: Any) -> Any:
     return found
 
 
+def own(found: Any) -> Any:
+    """A list or a dict that a choice has given, and that one variable alone knows, by the source: it may change."""
+    if isinstance(found, Growing) and active() is not None:
+        found.handed_on = False
+    return found
+
+
 def with_item(items: Any, item: Any) -> Any:
     """Stands for `items.append(item)`: the list with one more item.
 
@@ -180,6 +188,7 @@ CHOOSERS: dict[str, Any] = {
         repeat,
         not_none,
         unshared,
+        own,
         with_item,
         with_entry,
         held,

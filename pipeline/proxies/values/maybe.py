@@ -1,7 +1,8 @@
-"""What is a tuple or a member of an Enum after a loop, or None, as data decides."""
+"""What is a tuple, an object or a member of an Enum, or None, as data decides: after a loop, and of an empty list."""
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Any, NoReturn
 
 from ....ops.graph.errors import RecordError
@@ -51,7 +52,11 @@ class MaybeThing:
         given = self._tracer.scalar("not_", self.is_none())
         if isinstance(self.thing, tuple):
             return given if self.thing else False
-        return self._tracer.refuse("a member of an Enum or None is a condition", "Write `is not None`.")
+        own: Any = self.thing.__class__
+        if not issubclass(own, Enum) and not hasattr(own, "__bool__") and not hasattr(own, "__len__"):
+            return given  # an object counts as true
+        kind = "member of an Enum" if issubclass(own, Enum) else own.__name__
+        return self._tracer.refuse(f"a {kind} or None is a condition", "Write `is not None`.")
 
     def refuse_return(self) -> NoReturn:
         """Refuses it as a result, at the branch that has asked for None, if there is one: it may go both ways.
@@ -59,11 +64,14 @@ class MaybeThing:
         Raises:
             RecordError: always.
         """
-        if not isinstance(self.thing, tuple):
+        own: Any = self.thing.__class__
+        if issubclass(own, Enum):
             kind, form = "member of an Enum", "'none' if found is None else found.name"
+        elif not issubclass(own, tuple):
+            kind, form = own.__name__, "'none' if found is None else found.name, or its other parts"
         else:
             parts = ", ".join(_NOTHING.get(type(getattr(part, "concrete", part)), "…") for part in self.thing)
-            kind, form = "tuple", f"({parts}) if found is None else found"
+            kind, form = "tuple", f"{'' if own is tuple else own.__name__}({parts}) if found is None else found"
         what = f"the function returns a {kind} or None, as data decides{', after a branch on it' if self.asked else ''}"
         raise RecordError(what, where=str(self.asked or ""), fix=f"Choose what stands for None: {form}.")
 

@@ -128,7 +128,7 @@ def _appended(branch: ast.If) -> str | None:
             is_plain(branch.test) and is_plain(item)
         ):
             more = f"tracepack.cond({_test(branch.test)}, lambda: [{ast.unparse(item)}], lambda: [])"
-            if isinstance(item, ast.Constant | ast.Name):
+            if isinstance(item, ast.Constant | ast.Name) and not isinstance(branch.test, ast.BoolOp):
                 more = f"[{ast.unparse(item)}] * int(bool({ast.unparse(branch.test)}))"
             return f"{name} = {name} + {more}"
     return None

@@ -11,6 +11,8 @@ from ....proxies.arrays import TracedArray
 from ....proxies.lists import TracedList
 from ....recording.recorder import Recorder
 
+_KEEP_NOTHING = (list, tuple, dict, str)
+
 
 def plain_index(recorder: Recorder | None, container: Any, key: Any) -> Any:
     """An index with an array, or a tensor, for each list of any length in it.
@@ -22,7 +24,12 @@ def plain_index(recorder: Recorder | None, container: Any, key: Any) -> Any:
         container: what is asked.
         key: the index.
     """
-    if recorder is None or not (isinstance(container, np.ndarray | torch.Tensor) or type(container) is TracedArray):
+    if recorder is None:
+        return key
+    if not (isinstance(container, np.ndarray | torch.Tensor) or type(container) is TracedArray):
+        if type(key) is TracedList and key.loop is not None and not isinstance(container, _KEEP_NOTHING):
+            what = f"a list that a loop fills is an index of {type(container).__name__}, which may keep it"
+            recorder.refuse(what, "Give it a copy: list(items).")
         return key
     if type(key) is tuple and any(type(part) is TracedList for part in key):
         return tuple(_places(recorder, container, part) for part in key)

@@ -11,8 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..loops.captured import fills_cell
-from ..loops.growing import asked
+from ..rounds.run_at_once import asked, fills_cell
 from .sides import SideLoad, load_of
 
 _COMPARING = frozenset(

@@ -13,8 +13,8 @@ from collections.abc import Sequence, Set
 from types import CodeType
 from typing import Any
 
+from ..rounds.takers import taker_of
 from .flow import LOADS, STORES, LocalFlow, is_rare, stored_cells, stored_inside
-from .growing import taker_of
 from .new_lists import is_new_list
 
 CHANGES = frozenset(

@@ -1,7 +1,8 @@
 """Variables that functions inside know, too, as plain ones: analyses of loops and of choices follow those.
 
-Python keeps such a variable in a cell. Where nothing stores it once a function inside has been made, the cell need only
-have its value by then: so the code around uses a variable of its own, and fills the cell just before.
+Python keeps such a variable in a cell. Where nothing stores it once a function inside has been made, or where that is
+run at once, the cell need only have its value by then: so the code around uses a variable of its own, and fills the
+cell just before.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Callable, Sequence
 from types import CodeType
 from typing import Any
 
+from ..rounds.run_at_once import own, runs_at_once
 from .flow import LocalFlow, stored_inside
 
 _USES = ("MAKE_CELL", "LOAD_DEREF", "STORE_DEREF")
@@ -41,31 +43,17 @@ def _is_plain(name: str, code: CodeType, flow: LocalFlow) -> bool:
         lacks = any(each.target is flow.instructions[0] for each in flow.instructions)
     else:
         lacks = any(flow.may_lack(name, at) for at in closes)
-    return not lacks and not any(flow.stores_later(at, name) for at in closes)
+    return not lacks and not any(flow.stores_later(at, name) and not _is_run_at_once(flow, at) for at in closes)
+
+
+def _is_run_at_once(flow: LocalFlow, at: int) -> bool:
+    """Whether the function is run at once that gets the cell which an instruction loads: it sees what is in it then."""
+    made = range(at, len(flow.instructions))
+    code = next((place for place in made if isinstance(flow.instructions[place].argval, CodeType)), 0)
+    return bool(code) and runs_at_once(flow.instructions, code)
 
 
 _OF_VARIABLES = {*dis.haslocal, *dis.hasfree}
-
-
-def own(name: str) -> str:
-    """The plain variable of one in a cell."""
-    return f"{name} of its own"
-
-
-def fills_cell(instructions: Sequence[Any], index: int) -> bool:
-    """Whether an instruction fills the cell of such a variable, which only the function that is made then sees."""
-    each = instructions[index]
-    return bool(index and each.opname == "STORE_DEREF" and instructions[index - 1].argval == own(each.argval))
-
-
-def before_cells(instructions: Sequence[Any], index: int) -> int:
-    """Where the loads of the cells of a function begin, before the instruction that loads its code."""
-    if not index or instructions[index - 1].opname != "BUILD_TUPLE":
-        return index
-    index -= 1
-    for _ in range(instructions[index].arg):
-        index -= 3 if fills_cell(instructions, index - 2) else 1
-    return index
 
 
 def uncaptured(

@@ -6,46 +6,26 @@ methods, or makes a new one. So it may change by becoming another value, and nob
 
 from __future__ import annotations
 
-import dis
 from collections.abc import Iterable, Sequence
-from types import CodeType, FunctionType
+from functools import lru_cache
+from types import CodeType
 from typing import Any
+from weakref import WeakKeyDictionary
 
-from ...redirect import name_of
-from .captured import before_cells
+from ..assembly import plain_instructions
+from ..rounds.run_at_once import ASKING, asked, fills_cell, runs_at_once
+from ..rounds.takers import ATTRIBUTES, BELOW_KEY, place_of, taker_of
 from .flow import LocalFlow
-from .outlined import SKIPPED
+from .outlined import SKIPPED, outlined
 
 CHANGES = tuple(
     "append extend insert sort reverse pop remove clear add discard update setdefault popleft appendleft".split()
 )
 _METHODS = (*CHANGES, "index", "count", "copy", "get", "maxlen")
 _OF_ENTRIES = ("append", "extend", "pop", "add", "discard", "update", "setdefault")
-_ASKING = (
-    "len",
-    "dict",
-    "copy",
-    "deepcopy",
-    "sum",
-    "min",
-    "max",
-    "sorted",
-    "any",
-    "all",
-    "list",
-    "stack",
-    "cat",
-    "join",
-    "pad_sequence",
-)
-"""The functions, of Python and of torch, that keep nothing of a list that they are given."""
-
-_BELOW_KEY = 2  # how deep a container lies on the stack when an entry is stored in it
 _READS = ("BINARY_SUBSCR",)
 OF_ENTRY = ("STORE_SUBSCR", "DELETE_SUBSCR")
 """What changes an entry of a container, or takes it out."""
-FILLS = ("LIST_EXTEND", "LIST_APPEND", "SET_UPDATE", "SET_ADD", "DICT_UPDATE", "DICT_MERGE")
-"""What takes the uppermost entry of the stack into a container below it."""
 _TAKES = (
     "CONTAINS_OP",
     "UNARY_NOT",
@@ -57,9 +37,6 @@ _TAKES = (
     "INPLACE_ADD",
 )
 _ADDS = (0, 13)  # the arguments of BINARY_OP for + and +=
-
-
-_AT_ONCE = ("<listcomp>", "<setcomp>", "<dictcomp>")
 
 
 class Uses:
@@ -103,37 +80,41 @@ class Uses:
     def _meet(self, code: Sequence[Any], at: int) -> None:
         taker, depth = taker_of(code, at)
         name = "" if taker is None else taker.opname
-        if name in _ATTRIBUTES:
+        if name in ATTRIBUTES:
             self.known &= taker.argval in _METHODS
             self.reads |= taker.argval in ("pop", "remove", "popleft")
             self.changes += [at] if taker.argval in CHANGES else []
             if taker.argval == "setdefault":
-                self._meet_entry(code, at, taker_of(code, _place(code, at, taker))[0])
+                self._meet_entry(code, at, taker_of(code, place_of(code, at, taker))[0])
         elif name in _READS:
-            self.known &= depth > 1
             self.reads = True
-            self._meet_entry(code, at, taker)
+            if depth > 1:  # else it is the index, of which `plain_index` says that nothing keeps it
+                self._meet_entry(code, at, taker)
         elif (
             name.startswith("CALL") and asked(code, at) == "append" and not _changes_entries(code, code[at - 2].argval)
         ):
-            self.handed.append(_place(code, at, taker))
+            self.handed.append(place_of(code, at, taker))
         elif name.startswith("CALL"):
             name = asked(code, at)
-            self.known &= name in _ASKING
+            self.known &= name in ASKING
             self.reads |= name != "len"
         elif name == "GET_ITER":
             self.reads = True
-            self._meet_loop(code, _place(code, at, taker))
+            self._meet_loop(code, place_of(code, at, taker))
         elif name == "STORE_FAST" and depth == 1 and not changing(code, taker.argval):
-            self.handed.append(_place(code, at, taker))
-        elif name in OF_ENTRY and depth == _BELOW_KEY:
+            self.handed.append(place_of(code, at, taker))
+        elif name in OF_ENTRY and depth == BELOW_KEY:
             self.changes.append(at)
             self.stores.append(taker)
             self.reads = True
         elif name == "BINARY_OP":
             self.known &= taker.arg in _ADDS
+        elif name == "STORE_DEREF" and fills_cell(code, at + 1):
+            self._meet_function(code, at, taker.argval)
+        elif name == "BUILD_TUPLE" and isinstance(code[place_of(code, at, taker) + 1].argval, CodeType):
+            self._meet_function(code, at, code[at].argval)
         elif name == "BUILD_TUPLE":
-            self.known &= getattr(code[_place(code, at, taker) + 1].argval, "keeps_nothing", False)
+            self.known &= getattr(code[place_of(code, at, taker) + 1].argval, "keeps_nothing", False)
         else:
             self.known &= name.startswith("POP_JUMP") or name in _TAKES
 
@@ -141,31 +122,33 @@ class Uses:
         """Takes note of a loop through the list, which must be over before that changes."""
         following = code[begin + 1]
         if following.opname == "FOR_ITER":
-            self.loops.append(range(begin, _place(code, 0, following.target)))
+            self.loops.append(range(begin, place_of(code, 0, following.target)))
             return
         if following.opname == SKIPPED:  # a comprehension, from Python 3.12 on
             self.loops.append(range(begin, following.argval[0]))
             return
         made = next((at for at in range(begin, 0, -1) if isinstance(code[at].argval, CodeType)), 0)
-        name = code[made].argval.co_name if made else ""
-        if name != "<genexpr>":
-            self.known &= name in _AT_ONCE
-            return
-        self.known &= asked(code, before_cells(code, made)) in _ASKING
+        self.known &= bool(made) and runs_at_once(code, made)
+
+    def _meet_function(self, code: Sequence[Any], at: int, name: str) -> None:
+        """Takes note of a function inside that knows the list: it must be run at once, and only read it."""
+        made = next((place for place in range(at, len(code)) if isinstance(code[place].argval, CodeType)), 0)
+        self.reads = True
+        self.known &= bool(made) and runs_at_once(code, made) and _only_reads(code[made].argval, name)
 
     def _meet_entry(self, code: Sequence[Any], at: int, given: Any) -> None:
         """Takes note of an entry that an instruction gives, and that a method or a store changes, or an entry of it."""
         if given is None:
             return
-        place = _place(code, at, given)
+        place = place_of(code, at, given)
         taker, depth = taker_of(code, place)
         name = "" if taker is None else taker.opname
-        if name in _ATTRIBUTES and taker.argval in _OF_ENTRIES:
+        if name in ATTRIBUTES and taker.argval in _OF_ENTRIES:
             self.changes.append(at)
-            self.entries.append(_place(code, place, taker))
+            self.entries.append(place_of(code, place, taker))
             if taker.argval == "setdefault":
-                self._meet_entry(code, at, taker_of(code, _place(code, place, taker))[0])
-        elif name == "STORE_SUBSCR" and depth == _BELOW_KEY:
+                self._meet_entry(code, at, taker_of(code, place_of(code, place, taker))[0])
+        elif name == "STORE_SUBSCR" and depth == BELOW_KEY:
             self.changes.append(at)
             self.stores.append(taker)
         elif name in _READS and depth > 1:
@@ -182,8 +165,20 @@ class Uses:
         if not uses.known or not uses.changes:
             return
         self.changes.append(at)
-        self.entries += [place + 1 for place in uses.changes if code[place + 1].opname in _ATTRIBUTES] + uses.entries
+        self.entries += [place + 1 for place in uses.changes if code[place + 1].opname in ATTRIBUTES] + uses.entries
         self.stores += uses.stores
+
+
+written: WeakKeyDictionary[CodeType, CodeType] = WeakKeyDictionary()
+"""The code of functions inside with its operations handed over -> as it was before."""
+
+
+@lru_cache(256)
+def _only_reads(function: CodeType, name: str) -> bool:
+    """Whether a function only reads a list that it knows by a name."""
+    code = outlined(plain_instructions(written.get(function, function)))
+    uses = Uses(code, name, range(len(code)))
+    return uses.known and not uses.changes and not uses.handed
 
 
 def changing(code: Sequence[Any], name: str) -> list[int]:
@@ -202,26 +197,9 @@ def _is_written(taker: Any) -> bool:
 def _changes_entries(code: Sequence[Any], name: str) -> bool:
     """Whether an entry of a list of some name is changed, as in ``rows[-1].append(item)``."""
     loads = [at for at, each in enumerate(code) if each.opname.startswith("LOAD_") and each.argval == name]
-    reads = [_place(code, at, taker) for at in loads if (taker := taker_of(code, at)[0]) and taker.opname in _READS]
+    reads = [place_of(code, at, taker) for at in loads if (taker := taker_of(code, at)[0]) and taker.opname in _READS]
     takers = [taker_of(code, at)[0] for at in reads]
     return any(each is None or each.argval in _OF_ENTRIES or each.opname in OF_ENTRY for each in takers)
-
-
-def _place(code: Sequence[Any], start: int, each: Any) -> int:
-    return next(at for at in range(start, len(code)) if code[at] is each)
-
-
-def asked(code: Sequence[Any], at: int) -> str:
-    """The name of the function that is loaded just before what an instruction loads; empty where none is."""
-    at -= 1
-    while code[at].opname in ("NOP", "MAKE_FUNCTION", "PUSH_NULL"):  # a stand-in of a builtin
-        at -= 1
-    if isinstance(code[at].argval, FunctionType):  # Python 3.10 has it as a constant
-        return name_of(code[at].argval)
-    for each in (code[at], code[at - 1]):  # before Python 3.11 the name of a function is loaded after its code
-        if isinstance(each.argval, CodeType):
-            return each.argval.co_name.rpartition(".")[2]
-    return str(code[at].argval) if code[at].opname in ("LOAD_GLOBAL", *_ATTRIBUTES) else ""
 
 
 def taking_call(code: Sequence[Any], at: int) -> int | None:
@@ -229,7 +207,7 @@ def taking_call(code: Sequence[Any], at: int) -> int | None:
     taker, _ = taker_of(code, at)
     if taker is None or not taker.opname.startswith("CALL") or taker.arg != 1 or taker.opname in _CALLS_BY_NAME:
         return None
-    call = _place(code, at, taker)
+    call = place_of(code, at, taker)
     named = any(each.opname == "KW_NAMES" for each in code[call - 2 : call])
     return None if named or code[call + 1].opname != "POP_TOP" else call
 
@@ -273,76 +251,3 @@ def may_change_later(code: Sequence[Any], places: dict[int, int], name: str, sta
     while longer := [at for at, goes in jumps if start <= goes <= end < at]:
         end = max(longer)
     return bool(changes) and Uses(code, name, range(start, end + 1)).known
-
-
-def taker_of(code: Sequence[Any], start: int) -> tuple[Any, int]:
-    """The instruction that takes what one has pushed from the stack, and how deep that lies then."""
-    depth, at, inside = 1, start, False
-    while (at := at + 1) < len(code):
-        each = code[at]
-        if each.opname == SKIPPED:
-            at, more = each.argval
-            depth += more
-            continue
-        if inside and each.opname == "JUMP_FORWARD":  # from one side of `a if condition else b` to what follows both
-            at = _place(code, at, each.target) - 1
-            continue
-        if depth == _BELOW_KEY and each.opname in ("SWAP", "ROT_TWO") and getattr(code[at - 1].argval, "passes", False):
-            at, depth = at + 1, 1  # past the subscript that hands it over
-            continue
-        ends = each.opname in _ATTRIBUTES or each.opname.startswith("POP_JUMP")
-        if ends and depth == 1:
-            return each, depth
-        if depth == _BELOW_KEY and (stored := _augmented(code, at)) is not None:
-            return stored, depth
-        if each.opname.startswith("POP_JUMP") and _is_choice(code, at, each):
-            depth, inside = depth - 1, True
-            continue
-        if each.target is not None or each.opname in _MOVES:
-            break
-        taken, given = _effect(each)
-        if taken >= depth:
-            return each, depth
-        depth += given - taken
-    return None, 0
-
-
-def is_callee(code: Sequence[Any], at: int) -> bool:
-    """Whether what an instruction loads is called, with keywords or without."""
-    taker, depth = taker_of(code, at)
-    return taker is not None and taker.opname.startswith("CALL_FUNCTION") and depth == _effect(taker)[0]
-
-
-def _is_choice(code: Sequence[Any], at: int, jump: Any) -> bool:
-    """Whether a jump by truth leads to the other side of ``a if condition else b``: right behind a jump forward."""
-    side = next((place for place in range(at, len(code)) if code[place] is jump.target), 0)
-    return side > at and code[side - 1].opname == "JUMP_FORWARD"
-
-
-def _augmented(code: Sequence[Any], at: int) -> Any:
-    """The instruction that stores the entry of ``table[key] += 1``, where one copies the table and its key for that."""
-    copies = [each.opname for each in code[at : at + 2]]
-    if copies != ["COPY", "COPY"] and copies[0] != "DUP_TOP_TWO":
-        return None
-    return next((each for each in code[at:] if each.opname == "STORE_SUBSCR"), None)
-
-
-def _effect(each: Any) -> tuple[int, int]:
-    """How many entries of the stack an instruction takes, and how many it leaves there."""
-    name, count = each.opname, each.arg or 0
-    if name in ("PRECALL", "KW_NAMES", "NOP", "RESUME"):
-        return 0, 0
-    if name.startswith("CALL") and name != "CALL_FUNCTION_EX":
-        return count + _CALLS.get(name, 1), 1
-    effect = dis.stack_effect(each.opcode, count if each.opcode >= dis.HAVE_ARGUMENT else None)
-    if name.startswith(("LOAD_", "PUSH_")) and name not in _ATTRIBUTES:
-        return 0, effect
-    if name in ("RETURN_VALUE", "POP_TOP", "STORE_FAST", *FILLS):
-        return 1, 0
-    return max(1 - effect, 0), max(1, effect)
-
-
-_CALLS = {"CALL": 2, "CALL_METHOD": 2, "CALL_FUNCTION_KW": 2, "CALL_KW": 3}
-"""How many entries of the stack a call takes beside its arguments: the function, what it belongs to, keywords."""
-_ATTRIBUTES = ("LOAD_METHOD", "LOAD_ATTR")
-_MOVES = ("SWAP", "COPY", "ROT_TWO", "ROT_THREE", "DUP_TOP")

@@ -8,8 +8,10 @@ from types import CodeType
 from typing import Any
 
 from ....proxies.lists import GROWING
+from ..rounds.run_at_once import asked
+from ..rounds.takers import FILLS, taker_of
 from .flow import goes_on
-from .growing import FILLS, OF_ENTRY, Uses, asked, taker_of
+from .growing import OF_ENTRY, Uses
 
 CHANGING = (*GROWING, "update", "setdefault")
 """The methods that change a list or a dict of one name."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from ....lists.iterating import are_nobodys, first, goes_through_list, listed, references
 from ....lists.mapping import as_rows
-from ....lists.reductions import with_default
+from ....lists.reductions import picked
 from ....lists.walking.iterators import ListIterator
 from ....proxies.dicts import TracedDict
 from ....proxies.lists import TracedList
@@ -33,13 +33,13 @@ def next_of(iterator: Any, /, *default: Any) -> Any:
     if recorder is None:
         return next(iterator, *default)
     if type(iterator) is ListIterator:
-        return iterator.asked(with_default, *default)
+        return iterator.asked(picked, *default)
     if type(iterator) is TracedList:  # of reversed or zip, which Python gives an iterator for
         if not alone:
             recorder.refuse(
                 "next asks what reversed, zip, map or enumerate gave", "Write it = iter(…) of that, and next(it)."
             )
-        return ListIterator(recorder, iterator).asked(with_default, *default)
+        return ListIterator(recorder, iterator).asked(picked, *default)
     if alone and goes_through_list(iterator):
         return first(recorder, iterator, *default)
     if recorder.rounds.open and not alone:

@@ -9,9 +9,10 @@ from types import CodeType
 from typing import Any
 
 from ..assembly import applied, assembler, of_pair, plain_instructions, rewritten, tuple_of
-from ..loops.growing import CHANGES, taker_of, taking_call
+from ..loops.growing import CHANGES, taking_call
 from ..loops.new_lists import is_changed_dict, is_own_list
 from ..methods import OWN_ENTRY, filling
+from .takers import taker_of
 
 
 def filled_in_place(instructions: Sequence[Any]) -> Iterable[tuple[int, list[Any]]]:
