@@ -42,7 +42,7 @@ from .library import special
 from .library.extremes import extreme
 from .library.extremes import running as _active
 from .plain_code.calling import BLOCKS
-from .plain_code.sources import remember
+from .plain_code.written_codes import remember
 from .python.callees import register
 from .python.dunders import OPERATORS, looks_up_operators, operator_of, refuse_kept_operators
 from .python.instructions import instrumented

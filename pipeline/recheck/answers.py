@@ -121,10 +121,17 @@ def _sign(number: Any) -> float:
 def _of_arrays(wanted: Any, got: Any, values: bool, exact: bool) -> str:
     if type(got) is not type(wanted) or got.dtype != wanted.dtype or got.shape != wanted.shape:
         return f"{_array(got)} instead of {_array(wanted)}"
+    if wanted.size and isinstance(wanted, np.ndarray) and not _lie_alike(wanted, got):
+        return f"an array of strides {got.strides} instead of {wanted.strides}; a .copy() of it is kept as it is"
     if not values or np.array_equal(wanted, got, equal_nan=wanted.dtype.kind in "fc"):
         return ""
     near = not exact and wanted.dtype.kind in "fc" and np.allclose(wanted, got, rtol=1e-3, atol=1e-5, equal_nan=True)
     return "" if near else "an array of other values"
+
+
+def _lie_alike(wanted: np.ndarray[Any, Any], got: np.ndarray[Any, Any]) -> bool:
+    """Whether strides differ only where a size of 1 makes them mean nothing."""
+    return all(a == b or n == 1 for a, b, n in zip(wanted.strides, got.strides, wanted.shape, strict=True))
 
 
 def _array(thing: Any) -> str:

@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import Any
 
 from ..patches.plain_code.calling import NOT_PLAIN
-from ..patches.plain_code.regions import Region
+from ..patches.plain_code.regions import Statements
 from ..patches.source.written_anew import block_code, written_anew
 from ..recheck.mismatch import NO_INPUT
 from .asked_lines import Line, fixing, functions_of, places_in
@@ -48,7 +48,7 @@ class Blocks:
         Args:
             places: the lines that are refused, or fix something.
         """
-        taken: list[Region] = []
+        taken: list[Statements] = []
         while places:
             further = next(filter(None, (self._with(taken, region) for region in self._regions(places))), None)
             if further is None:
@@ -56,12 +56,15 @@ class Blocks:
             taken, places = further
         return self.best
 
-    def _with(self, taken: list[Region], region: Region) -> tuple[list[Region], set[tuple[str, int]]] | None:
+    def _with(
+        self, taken: list[Statements], region: Statements
+    ) -> tuple[list[Statements], set[tuple[str, int]]] | None:
         """What an attempt with one more block leaves to be done; None where it fails at that."""
         self.left -= 1
         if self.left < 0:
             return None
-        blocks, earlier = [*taken, region], []
+        covered = [each for each in taken if region.rest and each.path == region.path and each.line >= region.line]
+        blocks, earlier = [*(each for each in taken if each not in covered), region], []
         if self.best is not None:
             earlier = [*self.best.earlier, self.best.found]
         with written_anew(self.functions, self.lines, blocks):
@@ -78,13 +81,13 @@ class Blocks:
         self.best = found
         return blocks, fixing(found)
 
-    def _regions(self, places: set[tuple[str, int]]) -> Iterator[Region]:
+    def _regions(self, places: set[tuple[str, int]]) -> Iterator[Statements]:
         seen = set[Any]()
         for function in self.functions:
             path, traced = function.__code__.co_filename, function in self.own
             lines = sorted(number for name, number in places if name == PurePath(path).name)
             for line, rest, loops in product(lines, (True, False), range(1 + MOST_LOOPS)):
-                region = Region(path, line, rest, traced and rest, loops)
+                region = Statements(path, line, rest, traced and rest, loops)
                 if (code := block_code(function, region)) is not None and code not in seen:
                     seen.add(code)
                     yield region

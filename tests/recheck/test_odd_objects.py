@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from types import FunctionType, ModuleType
 
+import numpy as np
 import pytest
 import torch
 
@@ -124,3 +125,22 @@ def test_functions_are_found_beside_such_an_object() -> None:
 
     assert inner in inner(Unbound())
     assert inner in inner(Unnamed)
+
+
+EVERY_SECOND = np.arange(24.0).reshape(6, 4)[::2]
+OF_FORTRAN = np.asfortranarray(np.arange(12.0).reshape(3, 4))
+
+
+def rows_of_a_table(x):
+    return EVERY_SECOND, x
+
+
+def a_table_of_fortran(x):
+    return OF_FORTRAN, x
+
+
+def test_an_array_that_is_returned_lies_as_in_python() -> None:
+    assert tracepack.trace(a_table_of_fortran, torch.rand(2))(torch.rand(3))[0].strides == (8, 24)
+    with pytest.raises(tracepack.RecordError, match=r"an array of strides \(32, 8\) instead of \(64, 8\); a .copy\(\)"):
+        tracepack.trace(rows_of_a_table, torch.rand(2))
+    assert tracepack.trace(lambda x: (EVERY_SECOND.copy(), x), torch.rand(2))(torch.rand(3))[0].strides == (32, 8)

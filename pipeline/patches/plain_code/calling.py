@@ -13,12 +13,13 @@ from ....ops.graph.types import ANY, SCALARS
 from ....ops.runtime.primitives.plain_code.running import plain_code
 from ....ops.runtime.user_code import is_users, user_line
 from ...proxies.trees import concrete, list_type
+from ...recording.recorder import Recorder
 from ...recording.results import wrapped_scalar
 from ..python.operations import active
 from ..redirect import stand_in
-from .constants import UnplainError
 from .encoding import Encoding
 from .opaque import Opaque
+from .plain_literals import UnplainError
 
 NOT_PLAIN = "the code cannot be a block of plain Python"
 
@@ -92,7 +93,7 @@ def _own(part: ast.AST) -> Any:
             yield from _own(each)
 
 
-def _recorded(recorder: Any, text: str, given: list[Any], kind: Any) -> Any:
+def _recorded(recorder: Recorder, text: str, given: list[Any], kind: Any) -> Any:
     """Runs the block on the example, and writes its node."""
     recorder.refuse_ended()
     with recorder.within():
@@ -141,7 +142,7 @@ def _kind(found: Any) -> Any:
     raise RecordError(f"{NOT_PLAIN}: the example does not tell what its results hold", where=str(user_line() or ""))
 
 
-def _wrapped(recorder: Any, kind: Any, found: Any, varies: bool) -> tuple[Any, Any]:
+def _wrapped(recorder: Recorder, kind: Any, found: Any, varies: bool) -> tuple[Any, Any]:
     """The output of the node, and what the function gets for it."""
     if kind == "any":
         value = Value(ANY)

@@ -10,7 +10,7 @@ from types import FunctionType
 from typing import Any
 
 from ....ops.runtime.user_code import attribute, is_users
-from .constants import UnplainError, is_plain, name_of
+from .plain_literals import UnplainError, is_plain, name_of
 
 _DATACLASS = (
     "__init__", "__eq__", "__repr__", "__match_args__", "__dataclass_fields__", "__dataclass_params__", "__hash__",

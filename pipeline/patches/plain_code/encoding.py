@@ -21,8 +21,8 @@ from ...proxies.base import is_traced
 from ..source.scoping import names_read
 from ..source.written_anew import definition_of
 from .classes import made_by
-from .constants import UnplainError, is_plain, literal, name_of
 from .naming import MISSING, Naming, Placing, is_object, of_library, refuse_unplain, scopes, set_in
+from .plain_literals import UnplainError, is_plain, literal, name_of
 from .regions import plainly
 from .user_lines import parsed, placed, written
 

@@ -20,7 +20,7 @@ from ...proxies.make import TracedOptional
 from ...proxies.scalars import TracedBool, TracedComplex, TracedFloat, TracedInt
 from ...proxies.strings import TracedStr
 from .classes import is_class
-from .constants import UnplainError, is_plain, name_of
+from .plain_literals import UnplainError, is_plain, name_of
 
 MISSING: Any = object()
 _VALUES = (TracedInt, TracedFloat, TracedBool, TracedComplex, TracedStr, TracedList, TracedDict, TracedOptional)

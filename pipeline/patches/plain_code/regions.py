@@ -14,7 +14,7 @@ from .user_lines import parsed, same_place, written
 
 
 @dataclass(frozen=True)
-class Region:
+class Statements:
     """A statement of a function, by a line in it.
 
     Attributes:
@@ -31,7 +31,7 @@ class Region:
     loops: int = 0
 
 
-def with_blocks(function: ast.FunctionDef, regions: Collection[Region], free: Collection[str]) -> int:
+def with_blocks(function: ast.FunctionDef, regions: Collection[Statements], free: Collection[str]) -> int:
     """Writes a call in place of the statements of some regions; returns in place of how many regions.
 
     Args:
@@ -45,7 +45,7 @@ def with_blocks(function: ast.FunctionDef, regions: Collection[Region], free: Co
         if place is None:
             continue
         first, end = _begin(function.body, place, region.loops), len(function.body) if region.rest else place + 1
-        made = None if first is None else _Block(function, first, end, free).call(region.result)
+        made = None if first is None else _CutOut(function, first, end, free).call(region.result)
         if made is not None:
             function.body[first:end] = [made]
             count += 1
@@ -98,7 +98,7 @@ def _holds(line: ast.stmt, number: int) -> bool:
     return line.lineno <= number <= (line.end_lineno or line.lineno)
 
 
-class _Block:
+class _CutOut:
     """Some statements of a function.
 
     Args:
@@ -109,7 +109,7 @@ class _Block:
 
     def __init__(self, function: ast.FunctionDef, first: int, end: int, free: Collection[str]) -> None:
         self.before, self.body, self.after = function.body[:first], function.body[first:end], function.body[end:]
-        self.own = own_containers(function.body, makes_new) - parameters(function.args)
+        self.own = own_containers(self.before, makes_new) - parameters(function.args)
         given = parameters(function.args)
         declared = [part for part in within(*function.body) if isinstance(part, ast.Global | ast.Nonlocal)]
         self.shared = {name for part in declared for name in part.names}
@@ -161,10 +161,16 @@ def _captured(lines: Sequence[ast.stmt]) -> set[str]:
 
 def plainly(lines: Sequence[ast.stmt]) -> list[ast.stmt]:
     """Statements without annotations and without texts that document them."""
-    return [each for each in map(_Plainly().visit, parsed(written(lines, own=True))) if each is not None]
+    return [each for each in map(_Unannotated().visit, parsed(written(lines, own=True))) if each is not None]
 
 
-class _Plainly(ast.NodeTransformer):
+_OF_OPERATORS = {
+    "__getitem__": "lambda key, items=None: items[key]",
+    "__contains__": "lambda key, items=None: key in items",
+}
+
+
+class _Unannotated(ast.NodeTransformer):
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
         """``x: int = 1`` as ``x = 1``."""
         self.generic_visit(node)
@@ -180,6 +186,17 @@ class _Plainly(ast.NodeTransformer):
         """A parameter."""
         node.annotation = None
         return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> Any:
+        """``scores.__getitem__`` as a function that asks ``scores`` for an entry."""
+        self.generic_visit(node)
+        form = _OF_OPERATORS.get(node.attr)
+        if form is None or not isinstance(node.ctx, ast.Load):
+            return node
+        made = ast.parse(form, mode="eval").body
+        assert isinstance(made, ast.Lambda)
+        made.args.defaults = [node.value]
+        return made
 
     def visit_Expr(self, node: ast.Expr) -> Any:
         """A text alone, which documents something."""

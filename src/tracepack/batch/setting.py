@@ -85,7 +85,7 @@ class Setting:
         earlier = (self.target.manifest() or {}).get("job", {})
         batch = 1 if self.work.binding.by_row else batch_size or earlier.get("batch_size") or self._measured()
         if batch > 1:
-            check_alone(self.work, self.first)
+            check_alone(self.work, self.first, batch)
         rows = part_rows or earlier.get("part_rows") or self.source.part_rows(batch)
         self.target.claim(replace(self.key, batch_size=batch, part_rows=rows))
         return Plan(self.source, self.target, replace(self.work, batch=batch), rows)

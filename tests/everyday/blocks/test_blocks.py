@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import tracepack
+from tests.everyday.blocks import of_algorithms as algorithms
 from tests.everyday.blocks import of_numbers as numbers
 from tests.everyday.blocks import of_objects as objects
 from tests.everyday.blocks import of_texts as texts
@@ -58,6 +59,27 @@ CASES = {
     ),
     "tree": Case(objects.tree, [["a/b", "a/c", "d"]], [[[]], [["x/y/z", "x/y/q"]]]),
     "equal objects": Case(objects.unique, [[[1.0, 1.0], [2.0]]], [[[]], [[[3.0, 3.0, 3.0, 3.5]]]]),
+    "chunked": Case(algorithms.chunked, [["a", "b", "c"]], [[[]], [["x"]], [list("abcdef")]]),
+    "fibonacci": Case(algorithms.fibonacci, [6], [[0], [12]]),
+    "spelled": Case(
+        algorithms.spelled, [["helo", "wrld", "zzzzzz"], ["hello", "world"]],
+        [[[], ["a"]], [["b"], ["a", "c"]], [["q"], []]],
+    ),
+    "byte pairs": Case(algorithms.byte_pairs, [["lower", "low"]], [[[]], [["er", "x", ""]]]),
+    "nested": Case(
+        algorithms.nested, [torch.tensor([1.0, 2.0, 3.0]), ["a.b", "a.c", "d"]],
+        [[torch.tensor([]), []], [torch.tensor([4.0]), ["x.y.z"]]],
+    ),
+    "viterbi": Case(
+        algorithms.viterbi, [torch.tensor([[1.0, 2.0], [3.0, 0.0], [1.0, 1.5]]), torch.eye(2)],
+        [[torch.ones(1, 2), torch.eye(2)], [torch.arange(18.0).sin().reshape(6, 3), -torch.eye(3)],
+         [torch.ones(0, 2), torch.eye(2)]],
+    ),
+    "columns": Case(algorithms.columns, ['a,"b,c",d'], [[""], ["x"], [",,"]]),
+    "centres": Case(
+        algorithms.centres, [torch.arange(12.0).cos().reshape(6, 2)], [[torch.ones(2, 2)], [torch.eye(3)]]
+    ),
+    "hits": Case(algorithms.hits, [["a", "b", "a", "c", "b"]], [[[]], [["x", "x"]]]),
     "roman": Case(numbers.roman, [1994], [[0], [3], [48]]),
     "best pair": Case(numbers.best_pair, [torch.ones(3)], [[-torch.ones(3)], [torch.zeros(3)]]),
 }  # fmt: skip

@@ -10,7 +10,7 @@ import torch
 
 import tracepack
 from tests.serving.models.test_batching import all_at_once, requests, served
-from tracepack.pipeline.signature.whole_choices import choice_for_all
+from tracepack.pipeline.signature.rows.whole_choices import choice_for_all
 from tracepack.serving.models.row_check import why_not_by_rows
 
 REFUSED = "a choice is made for all rows at once"
@@ -161,8 +161,8 @@ TEXTS = ["ab", "cd", "ae"]
 OWN = [by_a_shared_size, by_the_rank, for_no_rows, by_the_step_of_a_loop, checked_first, by_each_row]
 OWN += [by_each_row_of_a_loop, by_each_text]
 FOR_ALL = [by_a_rare_number, by_a_sum, a_factor, a_flag_as_a_number, by_how_many, by_the_remainder_of_how_many]
-FOR_ALL += [until_all_are_small, by_all_in_each_row, by_the_first_text, by_the_rows_before, by_the_place]
-FOR_ALL += [by_rows_that_are_not_given, by_texts_before, by_each_row_and_how_many, in_a_model]
+FOR_ALL += [until_all_are_small, by_all_in_each_row, by_the_first_text, by_the_place]
+FOR_ALL += [by_rows_that_are_not_given, by_texts_before, in_a_model]
 
 
 def pipeline_of(function):
@@ -179,6 +179,11 @@ def test_a_choice_of_each_row_is_none_for_all(function) -> None:
 @pytest.mark.parametrize("function", FOR_ALL)
 def test_a_choice_for_all_rows_is_found(function) -> None:
     assert choice_for_all(pipeline_of(function).graph).startswith(REFUSED)
+
+
+@pytest.mark.parametrize("function", [by_the_rows_before, by_each_row_and_how_many])
+def test_a_choice_by_the_count_of_rows_is_found_where_that_is_a_number(function) -> None:
+    assert choice_for_all(pipeline_of(function).graph).startswith("the number of rows, or the place of a row, is used")
 
 
 @pytest.mark.parametrize("function", [by_a_rare_number, by_a_sum, a_factor, by_how_many, until_all_are_small])

@@ -8,7 +8,7 @@ from typing import Any
 
 from ....graph.errors import GraphError
 from .language import BUILTINS, LIBRARY, METHODS, OF_PATTERNS, SYNTAX
-from .objects import MAKERS
+from .things import MAKERS
 
 _SINGLE = (None, True, False)
 

@@ -19,7 +19,7 @@ from .block_refusals import refuse, within
 from .gone_through import NAMES, bounded_items, counted, each_ordered, ordered, require_few
 from .growing_operators import FUNCTIONS
 from .language import CHANGE_FIRST, CHANGING, LIBRARY, LOOKING, OF_CLASSES
-from .objects import Thing, is_record
+from .things import Thing, is_record
 
 CHANGES_OTHERS = "a block of plain Python changes a container that is not its own"
 

@@ -22,7 +22,7 @@ from .growing_operators import FUNCTIONS
 from .guarded_text import CALLED, GIVING, GUARDS, OPERATOR, PAYING, TICK, Guarding, makes_sets
 from .language import BUILTINS, MUTATES
 from .metering import Metered, meter
-from .objects import MAKERS
+from .things import MAKERS
 
 LONGEST = 1 << 22
 """The characters of the longest block."""

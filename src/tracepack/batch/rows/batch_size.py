@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import torch
 
 from ...ops.graph.errors import BatchError
-from ...pipeline.signature.whole_choices import choice_for_all
+from ...pipeline.signature.rows.whole_choices import choice_for_all
 from ..reading.parts import taken
 from .columns import Values
 from .compute import Work
@@ -38,12 +38,16 @@ def sound_values(work: Work, first: pa.Table) -> tuple[Values, int]:
     return values, rows.num_rows
 
 
-def check_alone(work: Work, first: pa.Table) -> None:
+def check_alone(work: Work, first: pa.Table, batch: int) -> None:
     """Checks that rows together give what each gives alone, but for rounding.
+
+    They are run together by themselves, and repeated to as many rows as a run of the job takes: what a row gives may
+    depend on how many there are, or on its place.
 
     Args:
         work: how they are run.
         first: rows from the beginning; the first of them that are no bad rows are tried.
+        batch: rows of a run of the job.
 
     Raises:
         BatchError: they do not, or a choice is made for all rows at once, which no few rows show.
@@ -57,21 +61,33 @@ def check_alone(work: Work, first: pa.Table) -> None:
     if count < _TRIED:
         values, count = sound_values(work, first)
     tried, alone = _run_alone(work, values, min(count, _LOOKED))
-    try:
-        together = work.run(_picked(values, tried), 0, len(tried)) if tried else []
-    except BatchError:
-        raise
-    except Exception:  # rows that fail together are run alone by the job
-        return
     if not tried:
         return
+    wanted = [pa.concat_arrays(columns) for columns in zip(*alone, strict=True)]
+    for count in sorted({len(tried), max(batch, len(tried))}):
+        order = [tried[place % len(tried)] for place in range(count)]
+        try:
+            together = work.run(_picked(values, order), 0, count)
+        except BatchError:
+            raise
+        except Exception:  # rows that fail together are run alone by the job
+            return
+        _check_equal(work, wanted, together, len(tried), count)
+
+
+def _check_equal(work: Work, wanted: Sequence[Any], together: Sequence[Any], period: int, count: int) -> None:
+    """Checks the first and the last rows of a run in which rows are repeated, whose answers were each row's own."""
+    last = (count - period) // period * period
     for index, name in enumerate(work.answers.schema.names):
-        if not _equal(together[index], pa.concat_arrays([each[index] for each in alone])):
-            raise BatchError(
-                "the answer for a row depends on the rows beside it", where=f"output {name!r}",
-                got=f"{_first(together, index)} for the first of {len(tried)} rows", expected=_first(alone[0], index),
-                fix="Run each row alone: batch_size=1.",
-            )  # fmt: skip
+        for begin in {0, last}:
+            got = together[index].slice(begin, period)
+            if not _equal(got, wanted[index]):
+                row = next((r for r in range(period) if not _equal(got[r : r + 1], wanted[index][r : r + 1])), 0)
+                raise BatchError(
+                    "the answer for a row depends on the rows beside it", where=f"output {name!r}",
+                    got=f"{_shown(got, row)} for row {begin + row + 1} of {count}",
+                    expected=_shown(wanted[index], row), fix="Run each row alone: batch_size=1.",
+                )  # fmt: skip
 
 
 def _run_alone(work: Work, values: Values, count: int) -> tuple[list[int], list[list[Any]]]:
@@ -99,8 +115,8 @@ def _picked(values: Values, rows: Sequence[int]) -> Values:
     ]
 
 
-def _first(answers: Sequence[Any], column: int) -> str:
-    return repr(answers[column][0].as_py())[:150]
+def _shown(column: Any, row: int) -> str:
+    return repr(column[row].as_py())[:150]
 
 
 def _equal(left: Any, right: Any) -> bool:

@@ -13,7 +13,7 @@ from ...ops.graph.graph import Body, BodyCall
 from ...ops.graph.guards import plain
 from ...ops.graph.traverse import every_node, named_bodies, own_constants
 from ...pipeline.signature.fields import FIXED, SignatureField, input_fields, output_fields
-from ...pipeline.signature.row_sharing import refused_by_signature
+from ...pipeline.signature.rows.row_sharing import refused_by_signature
 from ...serialization.engine_rows import decode_engines
 from ..manifest import Described, body_size, describe, kernels_of, tensor_bytes, weights_bytes
 from ..report import Block, Fields, Report, Table, bytes_text

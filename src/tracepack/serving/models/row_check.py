@@ -21,7 +21,7 @@ from ...ops.graph.traverse import every_node
 from ...ops.runtime.interrupts.unheard import Unheard
 from ...pipeline.pipeline import Pipeline
 from ...pipeline.signature.fields import FIXED
-from ...pipeline.signature.row_sharing import refused_by_signature
+from ...pipeline.signature.rows.row_sharing import refused_by_signature
 
 ROWS = 5  # of a random feed; odd, so that it is no multiple of a size that a pipeline may like
 MOST_EXAMPLES, MOST_ROWS = 3, 16

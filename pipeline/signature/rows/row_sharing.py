@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ...ops.graph.graph import Graph
-from ...ops.graph.guards import Expression
-from ...ops.graph.text import guards_text
-from .fields import FIXED, SignatureField
+from ....ops.graph.graph import Graph
+from ....ops.graph.guards import Expression
+from ....ops.graph.text import guards_text
+from ..fields import FIXED, SignatureField
 from .whole_choices import choice_for_all
 
 
