@@ -41,7 +41,7 @@ def explain(error: BaseException, function: Callable[..., Any]) -> BaseException
     if places[-1][2] is None:
         return NodeError(_first_line(error), where="the outputs")
     (inner, line, node), frame = places[-1], calls[-1][1]
-    where = _where(node, inner.calls.get(line))
+    where = _where(node, inner.calls.get(line), getattr(error, "user_line", ""))
     for _, _, outer in reversed(places[:-1]):
         where += f", in a branch of {target_name(outer.target)}" + (f" at {outer.line}" if outer.line else "")
     if isinstance(error, TracepackError):
@@ -75,12 +75,13 @@ def fail(error: BaseException, function: Callable[..., Any]) -> NoReturn:
     raise explained from (None if isinstance(error, TracepackError) else error)
 
 
-def _where(node: Node, call: Node | None) -> str:
-    """The node with its line, and the op that it belongs to with the line that called it."""
+def _where(node: Node, call: Node | None, user_line: str = "") -> str:
+    """The node with its line, or that of its code, and the op that it belongs to with the line that called it."""
     where = f"node {target_name(node.target)}"
     if call is not None:
         where += f" of op {target_name(call.target)!r}"
-    where += f" ({node.line})" if node.line else ""
+    place = user_line or node.line
+    where += f" ({place})" if place else ""
     return where + (f", called at {call.line}" if call is not None and call.line else "")
 
 

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import ast
 import sys
+from types import CodeType, FrameType
 from typing import Any
 
 from ....ops.graph.errors import RecordError, TracepackError
 from ....ops.graph.graph import Node, Operator, Value
 from ....ops.graph.types import ANY, SCALARS
 from ....ops.runtime.primitives.plain_code.running import plain_code
-from ....ops.runtime.user_code import user_line
+from ....ops.runtime.user_code import is_users, user_line
 from ...proxies.trees import concrete, list_type
 from ...recording.recorder import Recorder
 from ...recording.results import wrapped_scalar
 from ..python.operations import active
 from ..redirect import stand_in
-from .plain_literals import UnplainError
 from .encoding import Encoding
 from .opaque import Opaque
+from .plain_literals import UnplainError
 
 NOT_PLAIN = "the code cannot be a block of plain Python"
 
@@ -52,11 +53,20 @@ def run_block(
             count = len(hoisted)
             before = dict(zip(names, values[count:], strict=True))
             parts = {name: (source, give) for (name, source), give in zip(hoisted, values[:count], strict=True)}
-            encoding = Encoding(text, before, own, sys._getframe(1).f_globals, parts)
+            frame = sys._getframe(1)
+            encoding = Encoding(text, before, own, frame.f_globals, _users_code(frame), parts)
             written, given = encoding.text(), encoding.arguments()
         except UnplainError as error:
             raise RecordError(f"{NOT_PLAIN}: {error}", where=str(user_line() or "")) from None
         return _recorded(recorder, written, given, _split(text) if result else None)
+
+
+def _users_code(frame: FrameType) -> CodeType:
+    """The code of the user's function that a call came from."""
+    found: FrameType | None = frame
+    while found is not None and not is_users(found.f_code.co_filename):
+        found = found.f_back
+    return (found or frame).f_code
 
 
 def _split(text: str) -> Any:

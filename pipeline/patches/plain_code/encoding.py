@@ -11,7 +11,7 @@ import builtins
 import re
 import symtable
 from collections.abc import Callable, Mapping, Sequence
-from types import FunctionType, MethodType
+from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 from ....ops.runtime.primitives.plain_code.allowed import refused
@@ -21,9 +21,10 @@ from ...proxies.base import is_traced
 from ..source.scoping import names_read
 from ..source.written_anew import definition_of
 from .classes import made_by
-from .plain_literals import UnplainError, is_plain, literal, name_of
 from .naming import MISSING, Naming, Placing, is_object, of_library, refuse_unplain, scopes, set_in
+from .plain_literals import UnplainError, is_plain, literal, name_of
 from .regions import plainly
+from .user_lines import parsed, placed, written
 
 NAME = "block"
 MOST_FUNCTIONS = 40
@@ -38,6 +39,7 @@ class Encoding:
         values: what its variables are before, by their names.
         own: the names of lists and dicts that no other variable has.
         known: what global names mean.
+        code: that of their function.
         parts: names that stand for expressions: the source of each, and what gives its value.
     """
 
@@ -47,6 +49,7 @@ class Encoding:
         values: Mapping[str, Any],
         own: Sequence[str],
         known: Mapping[str, Any],
+        code: CodeType,
         parts: Mapping[str, tuple[str, Callable[[], Any]]],
     ) -> None:
         self.constants = dict[int, tuple[str, Any, ast.expr]]()
@@ -54,7 +57,7 @@ class Encoding:
         self.given = dict[int, tuple[str, Any]]()
         self.parts = dict(parts)
         self.objects = {name: thing for name, thing in values.items() if is_object(thing)}
-        lines = self._with_plain_parts(ast.parse(body), values, known).body
+        lines = self._with_plain_parts(ast.Module(placed(parsed(body), code), []), values, known).body
         asked = names_read(lines)
         begun = [
             self._begun(name, thing, name in own)
@@ -91,7 +94,7 @@ class Encoding:
         inner = [made for _, _, made in self.functions.values() if made is not None]
         function = _defined(NAME, ast.arguments([], arguments, None, [], [], None, []), [*inner, *self.lines])
         found = [ast.Assign([ast.Name(name, ast.Store())], value) for name, _, value in self.constants.values()]
-        return ast.unparse(ast.fix_missing_locations(ast.Module([*found, function], [])))
+        return written([*found, function])
 
     def arguments(self) -> list[Any]:
         """What the block is given, in the order of its parameters."""
@@ -187,13 +190,13 @@ class Encoding:
         if made is None:
             raise UnplainError(f"the source of {function.__qualname__} is not at hand")
         if isinstance(made, ast.Lambda):
-            made = _defined(name, made.args, [ast.Return(made.body)])
+            made = _defined(name, made.args, [ast.copy_location(ast.Return(made.body), made)])
         if not all(isinstance(each, ast.Name) and each.id in _OF_METHODS for each in made.decorator_list):
             raise UnplainError(f"{function.__qualname__} has a decorator")
-        (written,) = plainly([made])
-        assert isinstance(written, ast.FunctionDef)
-        written.name, written.decorator_list = name, []
-        return written
+        (found,) = placed(plainly([made]), function.__code__)
+        assert isinstance(found, ast.FunctionDef)
+        found.name, found.decorator_list = name, []
+        return found
 
     def _function(
         self, body: list[ast.stmt], given: Sequence[str], known: Mapping[str, Any], objects: Mapping[str, Any]

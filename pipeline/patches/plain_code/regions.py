@@ -10,6 +10,7 @@ from typing import Any
 from ....ops.runtime.primitives.plain_code.allowed import refused
 from ..source.changed_containers import own_containers
 from ..source.scoping import certainly_set, names_read, names_set, parameters, read_first, within
+from .user_lines import parsed, same_place, written
 
 
 @dataclass(frozen=True)
@@ -128,21 +129,21 @@ class _CutOut:
         if bad or (returns and self.after) or (not returns and not self.after):
             return None
         own = [part for part in within(*self.body) if isinstance(part, ast.Yield | ast.YieldFrom)]
-        written = names_set(self.body)
-        if own or written & (self.shared | self.captured):
+        changed = names_set(self.body)
+        if own or changed & (self.shared | self.captured):
             return None
         asked = names_read(self.body) & (self.local | self.free)
         unsure = (read_first(self.body) & self.local & self.maybe) - self.known
         if unsure:
             return None
         given = sorted(asked & (self.known | self.free))
-        hoisting = Hoisting(written, {*given})
+        hoisting = Hoisting(changed, {*given})
         body = [hoisting.statement(line) for line in plainly(self.body)]
         if returns:
             call = _called(body, given, self.own & {*given}, result, hoisting.found)
             return _placed(ast.Return(call), self.body[0])
         later = read_first(self.after)
-        results = sorted(later & (written | (self.own & asked)))
+        results = sorted(later & (changed | (self.own & asked)))
         if not results or not {*results} <= self.known | certainly_set(self.body):
             return None
         parts: list[ast.expr] = [ast.Name(each, ast.Load()) for each in results]
@@ -160,8 +161,7 @@ def _captured(lines: Sequence[ast.stmt]) -> set[str]:
 
 def plainly(lines: Sequence[ast.stmt]) -> list[ast.stmt]:
     """Statements without annotations and without texts that document them."""
-    source = ast.parse(ast.unparse(ast.fix_missing_locations(ast.Module([*lines], []))))
-    return [each for each in map(_Unannotated().visit, source.body) if each is not None]
+    return [each for each in map(_Unannotated().visit, parsed(written(lines, own=True))) if each is not None]
 
 
 _OF_OPERATORS = {
@@ -174,7 +174,7 @@ class _Unannotated(ast.NodeTransformer):
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
         """``x: int = 1`` as ``x = 1``."""
         self.generic_visit(node)
-        return None if node.value is None else ast.copy_location(ast.Assign([node.target], node.value), node)
+        return None if node.value is None else same_place(ast.Assign([node.target], node.value), node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
         """A function without annotations."""
@@ -252,7 +252,7 @@ class Hoisting:
 def _called(
     body: list[ast.stmt], given: Sequence[str], own: Collection[str], result: bool, hoisted: Mapping[str, ast.expr]
 ) -> ast.Call:
-    text = ast.unparse(ast.fix_missing_locations(ast.Module(body, [])))
+    text = written(body)
     pairs = tuple((name, ast.unparse(each)) for name, each in hoisted.items())
     given_first: list[Any] = [text, tuple(given), tuple(sorted(own)), result, pairs]
     nothing = ast.arguments([], [], None, [], [], None, [])

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ....graph.errors import GraphError
-from .language import BUILTINS, LIBRARY, OF_PATTERNS, SYNTAX
+from .language import BUILTINS, LIBRARY, METHODS, OF_PATTERNS, SYNTAX
+from .things import MAKERS
 
 _SINGLE = (None, True, False)
 
@@ -95,6 +96,8 @@ def checked(text: str) -> ast.Module:
     for node in ast.walk(tree):
         if found := refused(node):
             raise GraphError("a block of plain Python holds what none may hold", got=found)
+    if unknown := _unknown_methods(tree):
+        raise GraphError("a block of plain Python asks for a method that none has", got=min(unknown))
     for line in tree.body:
         if not isinstance(line, ast.FunctionDef) and not _is_constant(line):
             raise GraphError("a block of plain Python does more than define functions", got=type(line).__name__)
@@ -103,6 +106,14 @@ def checked(text: str) -> ast.Module:
     if hidden := bound_names(tree) & {*LIBRARY, *BUILTINS}:
         raise GraphError("a block of plain Python sets the name of a module or a builtin", got=min(hidden))
     return tree
+
+
+def _unknown_methods(tree: ast.Module) -> set[str]:
+    """The attributes that a text asks for which no thing of a block has; none where it makes objects."""
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    asked = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+    of_things = [each for each in asked if not (isinstance(each.value, ast.Name) and each.value.id in LIBRARY)]
+    return set() if names & {*MAKERS} else {each.attr for each in of_things} - METHODS
 
 
 def _is_constant(line: ast.stmt) -> bool:

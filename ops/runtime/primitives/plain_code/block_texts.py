@@ -134,7 +134,8 @@ def normalized(form: str, text: str) -> str:
 
 def substituted(pattern: Any, new: Any, text: str, count: int = 0, flags: int = 0) -> str:
     """``re.sub``, whose result stays within the bound on texts."""
-    compiled, made = re.compile(pattern, flags), 0
+    compiled: re.Pattern[str] = re.compile(pattern, flags)
+    made = 0
 
     def replaced(found: Any) -> Any:
         nonlocal made

@@ -16,7 +16,7 @@ from typing import Any
 from .. import bounded
 from . import block_texts
 from .block_refusals import refuse, within
-from .gone_through import NAMES, bounded_items, counted, ordered, require_few
+from .gone_through import NAMES, bounded_items, counted, each_ordered, ordered, require_few
 from .growing_operators import FUNCTIONS
 from .language import CHANGE_FIRST, CHANGING, LIBRARY, LOOKING, OF_CLASSES
 from .things import Thing, is_record
@@ -174,6 +174,7 @@ def _library(module: str, name: str, found: Callable[..., Any]) -> Callable[...,
 _LIMITED: dict[tuple[str, str], Callable[..., Any]] = {
     ("re", "sub"): block_texts.substituted, ("json", "dumps"): block_texts.as_json,
     ("unicodedata", "normalize"): block_texts.normalized, ("itertools", "accumulate"): accumulated,
+    ("itertools", "starmap"): lambda function, items: itertools.starmap(function, each_ordered(items)),
     **{("re", name): found for name, found in block_texts.SEARCHES.items()},
 }  # fmt: skip
 CALLS: dict[str, Callable[..., Any]] = {

@@ -173,12 +173,14 @@ class Guarding(ast.NodeTransformer):
 
     def _kept(self, node: Any) -> ast.AST:
         self.generic_visit(node)
-        loop = node.generators[0]
-        if self._order(loop.target) == ORDERED:
-            loop.iter.func.id = BOUNDED
-        else:
-            loop.iter = _call(BOUNDED, loop.iter, loop.iter)
-        return node
+        loop: ast.comprehension = node.generators[0]
+        match loop.iter:
+            case ast.Call(ast.Name(name)) if name == ORDERED:
+                loop.iter.func = ast.copy_location(ast.Name(BOUNDED, ast.Load()), loop.iter)
+            case _:
+                loop.iter = _call(BOUNDED, loop.iter, loop.iter)
+        found: ast.AST = node
+        return found
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
         """An assignment, which may unpack what is set."""

@@ -82,7 +82,7 @@ _LOOK = {
     type({}.keys()): ("isdisjoint",),
     type({}.items()): ("isdisjoint",),
 }  # fmt: skip
-_CHANGE = {
+_CHANGE: Mapping[type, tuple[str, ...]] = {
     list: ("append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse"),
     dict: ("setdefault", "pop", "popitem", "update", "clear"),
     set: (
@@ -118,3 +118,5 @@ OF_CLASSES: Mapping[type, tuple[str, ...]] = {
 
 MUTATES = frozenset(name for names in CHANGING.values() for name in names) | {*CHANGE_FIRST}
 """Names by which a block may change a container."""
+METHODS = frozenset(name for table in (LOOKING, CHANGING, OF_CLASSES) for names in table.values() for name in names)
+"""The names of all methods."""

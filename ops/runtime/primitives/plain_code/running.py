@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 from types import FunctionType
@@ -26,6 +27,7 @@ from .things import MAKERS
 LONGEST = 1 << 22
 """The characters of the longest block."""
 _CONTAINERS = (list, dict, set)
+_PLACE = re.compile(r"  # (\S+:\d+ in .*)$")
 
 
 class Block:
@@ -52,11 +54,9 @@ class Block:
             self.code = compile(
                 ast.fix_missing_locations(Guarding(makes_sets(tree), metered).visit(tree)), "<plain code>", "exec"
             )
-        self.constants = {
-            each.targets[0].id
-            for each in tree.body
-            if isinstance(each, ast.Assign)  # type: ignore[attr-defined]
-        }
+        self.lines = text.split("\n")
+        targets = [name for each in tree.body if isinstance(each, ast.Assign) for name in each.targets]
+        self.constants = {name.id for name in targets if isinstance(name, ast.Name)}
         self.held = self._names(guarded.Guarded(()))
         self.fixed = {id(each) for name in self.constants for each in containers(self.held[name])}
 
@@ -89,15 +89,30 @@ class Block:
         if self.changes:
             others = others | {id(each) for each in containers(given)}
         budget = meter.get()
-        names = self._bound(guarded.Guarded(others), budget and Metered(budget, self.code.co_filename, others))
+        metered = None if budget is None else Metered(budget, self.code.co_filename, others)
+        names = self._bound(guarded.Guarded(others), metered)
         try:
             found = names[self.name](*given)
         except RefusedError as refusal:
+            refusal.error.user_line = self._place(refusal)  # type: ignore[attr-defined]  # for the message
             raise refusal.error from None
+        except Exception as error:
+            error.user_line = self._place(error)  # type: ignore[attr-defined]  # for the message
+            raise
         check_nesting([found])
         if self.fixed and any(id(each) in self.fixed for each in containers(found)):
             found = copy.deepcopy(found)
         return found
+
+    def _place(self, error: BaseException) -> str:
+        """The user's line from which an error came, as a comment says; empty where none does."""
+        trace, number = error.__traceback__, 0
+        while trace is not None:
+            if trace.tb_frame.f_code.co_filename == self.code.co_filename:
+                number = trace.tb_lineno
+            trace = trace.tb_next
+        found = _PLACE.search(self.lines[number - 1]) if number else None
+        return found[1] if found else ""
 
     def _bound(self, guards: guarded.Guarded, metered: Metered | None) -> dict[str, Any]:
         """The global names with other guards; the constants stay."""

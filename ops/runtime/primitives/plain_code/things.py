@@ -65,7 +65,7 @@ class Thing:
 @lru_cache(256)
 def record_class(name: str, fields: Sequence[str]) -> Any:
     """The class of tuples with named fields that has these."""
-    return namedtuple(name, fields)  # type: ignore[misc]  # known at run time only
+    return namedtuple(name, fields)
 
 
 def is_record(thing: Any, name: str) -> bool:
