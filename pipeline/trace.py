@@ -118,7 +118,7 @@ def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline
             return Attempted(found, [*unlike_lists(given), *lines], earlier)
 
     with _one_at_a_time():
-        made = with_choices_anew(process, attempt).told()
+        made: Pipeline = with_choices_anew(process, attempt).told()
     return made.engaged_as_named({each.name: each.value for each in given if each.given})
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, field
 from itertools import zip_longest
+from typing import Any
 
 from ...ops.graph.graph import Graph, Guard
 from ...ops.graph.traverse import subgraphs
 from ...ops.graph.types import TensorType
 from ...ops.runtime.user_code import user_stacklevel
-from ..attempts import GivenUp
 from ..lists.fixed import telling
-from ..pipeline import Pipeline
 
 
 @dataclass
@@ -26,12 +25,12 @@ class Attempted:
         causes: why choices hold for one way, by the places of their lines: ``"file.py:3"``.
     """
 
-    found: Pipeline
+    found: Any
     lines: list[str]
-    earlier: GivenUp
+    earlier: Any
     causes: dict[str, str] = field(default_factory=dict)
 
-    def told(self) -> Pipeline:
+    def told(self) -> Any:
         """The pipeline, after all was said that is to be said of it."""
         for text in dict.fromkeys(self.earlier.notes):
             warnings.warn(text, stacklevel=user_stacklevel())

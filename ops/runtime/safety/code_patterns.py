@@ -1,4 +1,4 @@
-"""Checks the regular expressions of a block of plain Python in a file that is not trusted."""
+"""Checks a block of plain Python in a file that is not trusted: its regular expressions, and how deep things go."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Collection
 from ...graph.errors import TrustError
 from ...graph.graph import Node
 from ..primitives.plain_code.allowed import checked, compiled_patterns, patterns
+from ..primitives.plain_code.running import distrust
 from .patterns import is_linear
 
 _ARGUMENTS = {"compile": 2, "sub": 3, "search": 2, "match": 2, "fullmatch": 2, "findall": 2, "finditer": 2, "split": 2}
@@ -25,6 +26,7 @@ def check_code(node: Node, label: str) -> None:
     Raises:
         TrustError: a pattern takes a time without a bound, or is made by the code.
     """
+    distrust(node.args[0])
     tree = checked(node.args[0])
     known = compiled_patterns(tree)
     alone = {id(call) for name, call in known.items() if _is_tried_once(tree, name)}

@@ -22,6 +22,7 @@ JSON, TEXTS = "ops.runtime.safety.tokenizer_json", "ops.runtime.primitives.text.
 CHECKED, VJP = "ops.comprehension.language.typecheck", "ops.comprehension.program.vjp"
 SCHEDULES, BOUNDED = "ops.comprehension.loops.description", "ops.runtime.primitives.bounded"
 DECIMALS, DATES = (f"ops.runtime.primitives.values.{name}" for name in ("decimals", "dates"))
+CODE = "ops.runtime.primitives.plain_code"
 PATTERNS, TABLES = "ops.runtime.safety.patterns", "ops.runtime.primitives.tables"
 
 # The beginning of a row, then what its second column says of which constants, in order.
@@ -80,6 +81,8 @@ ROWS: dict[str, tuple[str, ...]] = {
     "items of the lists, tuples and dicts inside": (
         "{}; {}", "ops.runtime.primitives.nesting.MOST_NESTED", "ops.runtime.primitives.nesting.MOST_LEVELS"),
     "bits of an integer, and": ("{}, and {}", f"{BOUNDED}.MOST_BITS", f"{TABLES}.MOST_STATISTIC"),
+    "characters of a block": (
+        "{}; {}; {}", f"{CODE}.running.LONGEST", f"{CODE}.allowed._MOST_STARS", f"{CODE}.metering.MOST_DEEP"),
     "digits of a text": ("{}", f"{BOUNDED}.MOST_DIGITS"),
     "keys of one hash": ("{}", f"{TABLES}.MOST_ALIKE"),
     "characters of the texts that are sorted": ("{}", "ops.runtime.primitives.lists.sorting.MOST_COMPARED"),

@@ -4,6 +4,7 @@ stay within the bounds that operators of a graph have.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import itertools
 import operator
@@ -18,7 +19,7 @@ from . import block_texts
 from .block_refusals import refuse, within
 from .gone_through import NAMES, bounded_items, counted, each_ordered, ordered, require_few
 from .growing_operators import FUNCTIONS
-from .language import CHANGE_FIRST, CHANGING, LIBRARY, LOOKING, OF_CLASSES
+from .language import CHANGE_FIRST, CHANGING, FILE, LIBRARY, LOOKING, OF_CLASSES
 from .things import Thing, is_record
 
 CHANGES_OTHERS = "a block of plain Python changes a container that is not its own"
@@ -157,7 +158,21 @@ def power(*args: Any, **named: Any) -> Any:
 
 def accumulated(items: Any, function: Any = None, *, initial: Any = None) -> Any:
     """``itertools.accumulate(items, function)``."""
-    return itertools.accumulate(ordered(items), function or (lambda a, b: within(bounded.add, a, b)), initial=initial)
+    function = (lambda a, b: within(bounded.add, a, b)) if function is None else _of_two(function)
+    return itertools.accumulate(ordered(items), function, initial=initial)
+
+
+def reduced(function: Any, items: Any, *initial: Any) -> Any:
+    """``functools.reduce(function, items)``."""
+    return functools.reduce(_of_two(function), ordered(items), *initial)
+
+
+def _of_two(function: Any) -> Any:
+    """A function that is called with what it gave before, and makes no chain of iterators of it in C."""
+    own = getattr(getattr(function, "__code__", None), "co_filename", "") == FILE
+    if not own and function not in (NAMES["max"], NAMES["min"]):
+        refuse("a block of plain Python gives a builtin to what calls it again and again", fix="Write a lambda.")
+    return function
 
 
 def _library(module: str, name: str, found: Callable[..., Any]) -> Callable[..., Any]:
@@ -174,6 +189,7 @@ def _library(module: str, name: str, found: Callable[..., Any]) -> Callable[...,
 _LIMITED: dict[tuple[str, str], Callable[..., Any]] = {
     ("re", "sub"): block_texts.substituted, ("json", "dumps"): block_texts.as_json,
     ("unicodedata", "normalize"): block_texts.normalized, ("itertools", "accumulate"): accumulated,
+    ("functools", "reduce"): reduced,
     ("itertools", "starmap"): lambda function, items: itertools.starmap(function, each_ordered(items)),
     **{("re", name): found for name, found in block_texts.SEARCHES.items()},
 }  # fmt: skip

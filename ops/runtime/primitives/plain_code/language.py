@@ -14,6 +14,9 @@ from typing import Any
 
 from ....graph.operators.names import MATH, TEXT_METHODS
 
+FILE = "<plain code>"
+"""What stands for the file of the code of all blocks."""
+
 _STATEMENTS = (
     ast.FunctionDef, ast.Return, ast.Delete, ast.Assign, ast.AugAssign, ast.For, ast.While, ast.If, ast.Raise, ast.Try,
     ast.Assert, ast.Nonlocal, ast.Expr, ast.Pass, ast.Break, ast.Continue, ast.Match,

@@ -1,7 +1,7 @@
 """The budget of a run inside of a block of plain Python: its time, its memory, and how deep things hold each other.
 
-A block that runs under a budget is compiled with a check in each round of a loop and at each call. Without a budget it
-has none: Python's loops are short, and a check takes as long as a round.
+A block that runs under a budget, or whose file is not trusted, is compiled with a check in each round of a loop and at
+each call. All others have none: Python's loops are short, and a check takes as long as a round.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from .block_refusals import RefusedError, refuse
 
 MOST_DEEP = 2000
 """Things in things: Python frees, hashes and goes through them with a stack that ends."""
-_BETWEEN = 256
+_BETWEEN = 4096
+"""The rounds from one look at the depth to the next: Python's stack bears as many levels more."""
 _ROUND = 64
 """The bytes that a round of a loop is reckoned to keep."""
 _ATOMS = frozenset((str, int, float, complex, bool, bytes, type(None), type, range, CodeType, ModuleType))
@@ -59,12 +60,12 @@ class Metered:
     """The checks of one call of a block under a budget.
 
     Args:
-        budget: of the run.
+        budget: of the run; None where only the depth is looked at.
         name: the file of the code of the block.
         others: ids of what it was given.
     """
 
-    def __init__(self, budget: Meter, name: str, others: Collection[int]) -> None:
+    def __init__(self, budget: Meter | None, name: str, others: Collection[int]) -> None:
         self.budget, self.name, self.others, self.left = budget, name, others, _BETWEEN
 
     def tick(self) -> None:
@@ -100,6 +101,8 @@ class Metered:
         return call
 
     def _check(self, size: int) -> None:
+        if self.budget is None:
+            return
         try:
             self.budget.tick()
             self.budget.spend(size)
