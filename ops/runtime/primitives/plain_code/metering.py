@@ -71,6 +71,10 @@ class Metered:
     def tick(self) -> None:
         """A round of a loop, or a call."""
         self._check(_ROUND)
+        self.look()
+
+    def look(self) -> None:
+        """The same without a budget."""
         self.left -= 1
         if self.left < 0:
             self.left = _BETWEEN
@@ -101,8 +105,7 @@ class Metered:
         return call
 
     def _check(self, size: int) -> None:
-        if self.budget is None:
-            return
+        assert self.budget is not None
         try:
             self.budget.tick()
             self.budget.spend(size)

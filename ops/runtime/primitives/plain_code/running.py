@@ -119,7 +119,9 @@ class Block:
     def _bound(self, guards: guarded.Guarded, metered: Metered | None) -> dict[str, Any]:
         """The global names with other guards; the constants stay."""
         names = self.held | _operations(guards)
-        if metered is not None:
+        if metered is not None and metered.budget is None:
+            names[TICK] = metered.look
+        elif metered is not None:
             names |= {CALLED.format(name): metered.charging(each) for name, each in guarded.CALLS.items()}
             names |= {name: metered.charging(names[name]) for name in (*PAYING, *_OPERATORS)}
             names |= {name: metered.giving(names[name]) for name in GIVING} | {TICK: metered.tick}
