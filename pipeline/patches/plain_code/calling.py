@@ -17,6 +17,7 @@ from ...recording.recorder import Recorder
 from ...recording.results import wrapped_scalar
 from ..python.operations import active
 from ..redirect import stand_in
+from ..source.scoping import leaves
 from .encoding import Encoding
 from .opaque import Opaque
 from .plain_literals import UnplainError
@@ -71,8 +72,9 @@ def _users_code(frame: FrameType) -> CodeType:
 
 def _split(text: str) -> Any:
     """The kind of what the returns of a block give, with the parts that all of them have."""
-    returns = [part.value for line in ast.parse(text).body for part in _own(line) if isinstance(part, ast.Return)]
-    match returns:
+    body = ast.parse(text).body
+    returns = [part.value for line in body for part in _own(line) if isinstance(part, ast.Return)]
+    match returns if leaves(body) else []:
         case [ast.Tuple(first), *_] if first and not any(isinstance(each, ast.Starred) for each in first):
             if all(isinstance(each, ast.Tuple) and len(each.elts) == len(first) for each in returns):
                 return ["tuple", *["any"] * len(first)]
@@ -122,8 +124,12 @@ def _leaves(thing: Any) -> Any:
         yield thing
 
 
-def _kind(found: Any) -> Any:
+def _kind(found: Any, listed: bool = False) -> Any:
     """The kind of a value that code goes on with.
+
+    Args:
+        found: the value.
+        listed: whether it is in a list, whose records all have the same keys.
 
     Raises:
         RecordError: the example does not tell it.
@@ -132,13 +138,14 @@ def _kind(found: Any) -> Any:
         case bool() | int() | float() | str() | complex():
             return type(found).__name__
         case tuple():
-            return ["tuple", *map(_kind, found)]
-        case list() if (kinds := list(map(_kind, found))) and all(each == kinds[0] for each in kinds):
+            return ["tuple", *(_kind(each, listed) for each in found)]
+        case list() if (kinds := [_kind(each, True) for each in found]) and all(each == kinds[0] for each in kinds):
             return ["list", kinds[0]]
         case dict() if found and all(type(key) is str for key in found):
-            kinds = list(map(_kind, found.values()))
-            if all(each == kinds[0] for each in kinds):
+            kinds = [_kind(each, listed) for each in found.values()]
+            if not listed and all(each == kinds[0] for each in kinds):
                 return ["dict", kinds[0]]
+            return ["keys", *map(list, zip(found, kinds, strict=True))]
     raise RecordError(f"{NOT_PLAIN}: the example does not tell what its results hold", where=str(user_line() or ""))
 
 
