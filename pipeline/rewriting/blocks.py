@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import PurePath
+from types import FunctionType
 from typing import Any
 
+from ...ops.runtime.user_code import attribute
 from ..patches.plain_code.calling import NOT_PLAIN
 from ..patches.plain_code.regions import Statements
 from ..patches.source.written_anew import block_code, written_anew
@@ -39,7 +41,9 @@ class Blocks:
     ) -> None:
         self.attempt, self.best, self.lines = attempt, best, lines
         self.functions = list(functions_of(process))
-        self.left, self.own = MOST_BLOCKS, {*self.functions[:1]}
+        self.left = MOST_BLOCKS
+        traced = attribute(process, "__func__", process)
+        self.own = traced if isinstance(traced, FunctionType) else type(process).__call__  # what gives the result
         self.problem: Exception | None = None  # state, which no block can have either
 
     def result(self, places: set[tuple[str, int]]) -> Attempted | None:
@@ -84,7 +88,7 @@ class Blocks:
     def _regions(self, places: set[tuple[str, int]]) -> Iterator[Statements]:
         seen = set[Any]()
         for function in self.functions:
-            path, traced = function.__code__.co_filename, function in self.own
+            path, traced = function.__code__.co_filename, function is self.own
             lines = sorted(number for name, number in places if name == PurePath(path).name)
             for line, rest, loops in product(lines, (True, False), range(1 + MOST_LOOPS)):
                 region = Statements(path, line, rest, traced and rest, loops)

@@ -50,7 +50,7 @@ ALIKE = {
     "integers": ("[[a * a, a ** 2, a % 7, a // 2, -a, a + a, round(a / 3, 2), divmod(a, 5)] for a in x]", NUMBERS),
     "bases": ("[int('ff', 16), int('z', base=36), int(' 7 '), int(2.9), int(True), int(), str(), round(2.5), pow(3, 4, 5)]",
               NUMBERS),
-    "flags": ("[re.findall('A', 'aA'), re.sub(r'(a)(b)', r'\\2\\1', 'xabab'), re.sub('a', 'b', 'aaa', 2), "
+    "flags": ("[re.findall('A', 'aA'), re.sub(r'(a)(b)', r'\\2\\1', 'xabab'), re.compile('a').sub('b', 'aaa', 2), "
               "re.split('[,;]', 'a,b;c'), re.sub('a', lambda m: m.group() * 2, 'ab')]", WORDS),
     "library": ("[list(itertools.accumulate(x)), list(itertools.accumulate(x, lambda a, b: b + a)), "
                 "[(k, list(g)) for k, g in itertools.groupby(x, key=len)], collections.Counter(x).most_common(1), "
