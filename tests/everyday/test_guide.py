@@ -60,6 +60,11 @@ INPUTS = {
         [torch.tensor([1, 2, 0, 3]), list("abcd")],
         [[torch.tensor([2, 3, 4, 4, 1, 1]), list("abcdef")], [torch.tensor([0]), ["a"]]],
     ),
+    "Plain Python that recording does not follow": (
+        "postfix",
+        [["a", "+", "b", "*", "c"]],
+        [[["a", "*", "b"]], [[]], [["a", "*", "b", "+", "c", "+", "d"]]],
+    ),
     "Boxes": ("nms", [*boxes(5)], [[*boxes(n)] for n in (1, 7, 20)]),
     "Assertions and logging": ("scale", [torch.rand(4)], [[torch.rand(9)], [torch.ones(3)]]),
     "JSON": ("report", [torch.rand(3)], [[torch.rand(5)]]),

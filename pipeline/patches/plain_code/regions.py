@@ -220,6 +220,7 @@ class Hoisting:
     def __init__(self, written: Collection[str], given: Collection[str]) -> None:
         self.written, self.given = written, given
         self.found = dict[str, ast.expr]()
+        self.leaves = False  # whether a statement before may have left the function
 
     def statement(self, line: ast.stmt) -> ast.stmt:
         """A statement without them."""
@@ -228,15 +229,28 @@ class Hoisting:
                 line.iter = self._without(line.iter)
             case ast.Assign() | ast.Return() if line.value is not None:
                 line.value = self._without(line.value)
+            case ast.If() if not self.leaves:
+                line.test = self._truth(line.test)
+        self.leaves = self.leaves or any(isinstance(part, ast.Return | ast.Raise) for part in within(line))
         return line
+
+    def _truth(self, test: ast.expr) -> ast.expr:
+        """A condition, which is taken out whole where it hangs on nothing that the block sets."""
+        reads = names_read([test])
+        if not reads & {*self.given} or reads & {*self.written}:
+            return test
+        return self._taken(ast.Call(ast.Name("bool", ast.Load()), [test], []))
+
+    def _taken(self, part: ast.expr) -> ast.expr:
+        name = f"H{len(self.found)}"
+        self.found[name] = part
+        return ast.Name(name, ast.Load())
 
     def _without(self, part: Any) -> Any:
         """An expression, or the parts of it that are taken out whole."""
         reads = names_read([part]) if isinstance(part, ast.expr) else set()
         if isinstance(part, ast.Call) and reads & {*self.given} and not reads & {*self.written}:
-            name = f"H{len(self.found)}"
-            self.found[name] = part
-            return ast.Name(name, ast.Load())
+            return self._taken(part)
         if isinstance(part, ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp | ast.IfExp):
             return part
         if isinstance(part, ast.BoolOp | ast.NamedExpr) or not isinstance(part, ast.expr | ast.keyword):

@@ -11,6 +11,7 @@ import tracepack
 from tests.everyday.blocks import of_algorithms as algorithms
 from tests.everyday.blocks import of_numbers as numbers
 from tests.everyday.blocks import of_objects as objects
+from tests.everyday.blocks import of_records as records
 from tests.everyday.blocks import of_texts as texts
 from tests.everyday.case import Case, check, loaded
 from tracepack.ops.graph.graph import Operator
@@ -80,6 +81,25 @@ CASES = {
         algorithms.centres, [torch.arange(12.0).cos().reshape(6, 2)], [[torch.ones(2, 2)], [torch.eye(3)]]
     ),
     "hits": Case(algorithms.hits, [["a", "b", "a", "c", "b"]], [[[]], [["x", "x"]]]),
+    "reverse Polish": Case(records.rpn, [["1", "2", "+", "3", "*"]], [[[]], [["4"]], [["5", "2", "-"]]]),
+    "sections": Case(records.secs, [["a", "#h", "b", "c"]], [[[]], [["#x"]]]),
+    "segments": Case(
+        records.seg, [torch.tensor([0.0, 1.0, 1.0, 0.0, 1.0])], [[torch.tensor([])], [torch.tensor([1.0, 1.0])]]
+    ),
+    "keys by data": Case(records.keys, [torch.ones(2)], [[-torch.ones(2)]]),
+    "best of a label": Case(
+        records.best, [torch.tensor([0.1, 0.9, 0.5]), ["a", "b", "a"]],
+        [[torch.tensor([]), []], [torch.tensor([0.3]), ["z"]]],
+    ),
+    "best object": Case(
+        records.bestmax, [torch.tensor([0.1, 0.9, 0.5]), ["a", "b", "a"]],
+        [[torch.tensor([]), []], [torch.tensor([0.3]), ["z"]]],
+    ),
+    "members of an Enum": Case(records.machine, [["go", " stop", "x"]], [[[]], [["  go"]]]),
+    "trie": Case(records.trie, [["abc", "abd", "x"], "ab"], [[[], ""], [["q"], "z"]]),
+    "None in a list": Case(records.conf, [torch.eye(3)[:2], 0.4], [[torch.ones(3, 3), 0.99], [torch.ones(0, 3), 0.5]]),
+    "log lines": Case(records.logs, [["INFO a: x", "bad", "WARN a: y"]], [[[]], [["E b: c"]]]),
+    "pairs": Case(records.walrus, [[1, 2, 3]], [[[]], [[5, 6]]]),
     "roman": Case(numbers.roman, [1994], [[0], [3], [48]]),
     "best pair": Case(numbers.best_pair, [torch.ones(3)], [[-torch.ones(3)], [torch.zeros(3)]]),
 }  # fmt: skip

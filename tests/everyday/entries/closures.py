@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 
 import torch
 
@@ -153,8 +152,8 @@ def read_later(texts):
     return text
 
 
-FIXED = [kept_closures, counted_inside, read_later, *([differences] if sys.version_info < (3, 12) else [])]
-"""Loops that hand on what a function inside knows, as a comprehension is up to Python 3.11: the example's rounds."""
+FIXED = [kept_closures, counted_inside]
+"""Loops that hand on what a function inside knows: the example's rounds."""
 _TEXTS = ([["spam a", "hi", "win spam"]], [[["x"]], [["casino", "win spam", "q", "spam a"]], [[]]])
 CASES = {
     "moderated": Case(
@@ -178,6 +177,7 @@ CASES = {
     "unseen": Case(
         unseen, [torch.rand(4), ["book", "x"]], [[torch.rand(4), ["pen"]], [torch.rand(4), []], [torch.rand(4), ITEMS]]
     ),
-    **({"differences": Case(differences, *_TEXTS)} if sys.version_info >= (3, 12) else {}),
+    "differences": Case(differences, *_TEXTS),
+    "read later": Case(read_later, *_TEXTS),
     "all labels": Case(all_labels, ["neg pos"], [["x"], ["neu neu"]]),
 }

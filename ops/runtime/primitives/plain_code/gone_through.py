@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import Any
 
 from .. import bounded
@@ -53,9 +53,10 @@ def counted(items: Any) -> Any:
 
 
 def _counted(items: Iterator[Any]) -> Iterator[Any]:
-    yield from islice(items, bounded.MOST_ITEMS)
-    for _ in items:
-        refuse("a list grows too large", expected=f"at most {bounded.MOST_ITEMS}")
+    for place, each in enumerate(items):  # one that has ended is not asked again: `zip` would take an item more
+        if place >= bounded.MOST_ITEMS:
+            refuse("a list grows too large", expected=f"at most {bounded.MOST_ITEMS}")
+        yield each
 
 
 def bounded_items(items: Any) -> Any:
