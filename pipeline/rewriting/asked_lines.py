@@ -40,7 +40,9 @@ def asked_in(attempted: Attempted | None, problem: Exception | None) -> set[tupl
 
 def fixing(attempted: Attempted) -> set[tuple[str, int]]:
     """The lines on which a recording holds for one way, or fixes a length."""
-    begun = [match for match in map(PLACE.match, [*attempted.lines, *attempted.earlier.notes]) if match]
+    begun = [
+        match for match in map(PLACE.match, [*attempted.lines, *attempted.earlier.notes, *attempted.caught()]) if match
+    ]
     given_up = attempted.earlier.refused, attempted.earlier.of_lists
     guarded = set(_guarded(attempted.found.graph, pins_only=True)).union(*map(of_branch, given_up))
     return guarded | {(match[1], int(match[2])) for match in begun}

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any
 
-from ...ops.graph.graph import Graph, Guard
+from ...ops.graph.graph import Graph, Guard, Operator
 from ...ops.graph.traverse import subgraphs
 from ...ops.graph.types import TensorType
 from ...ops.runtime.user_code import user_stacklevel
 from ..lists.fixed import telling
+from ..signature.handlers import caught_errors
 
 
 @dataclass
@@ -39,7 +40,11 @@ class Attempted:
     def guards(self) -> list[int]:
         """How many conditions each run checks, then how many those do that take one way, and so on inside of that."""
         outer, *inner = _guards(self.found.graph)
-        return [outer + len(self.lines), *inner]
+        return [outer + len(self.lines) + len(self.caught()), *inner]
+
+    def caught(self) -> list[str]:
+        """What is said of errors that the function catches, and which end a run."""
+        return list(caught_errors(self.found.graph))
 
     def sizes(self) -> int:
         """How many sizes of inputs are fixed."""
@@ -53,6 +58,12 @@ def is_better(found: Attempted, before: Attempted) -> bool:
 
 
 def _guards(graph: Graph) -> list[int]:
-    count = sum(isinstance(node.target, Guard) for node in graph.nodes)
+    """The guards of a graph by their depth, without those of ranks, which the signature has anyway."""
+    ranks = {id(node.output) for node in graph.nodes if node.target in _RANKS}
+    guards = [node for node in graph.nodes if isinstance(node.target, Guard)]
+    count = sum(not any(id(each) in ranks for each in node.args) for node in guards)
     inner = [_guards(each) for node in graph.nodes for each in subgraphs(node)]
     return [count, *map(sum, zip_longest(*inner, fillvalue=0))]
+
+
+_RANKS = (Operator("py.ndim"), Operator("py.array_rank"))

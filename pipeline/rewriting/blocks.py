@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dis
 from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import PurePath
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
-from ...ops.runtime.user_code import attribute
+from ...ops.runtime.user_code import attribute, codes_in
 from ..patches.plain_code.calling import NOT_PLAIN
 from ..patches.plain_code.regions import Statements
 from ..patches.source.written_anew import block_code, written_anew
@@ -89,9 +90,25 @@ class Blocks:
         seen = set[Any]()
         for function in self.functions:
             path, traced = function.__code__.co_filename, function is self.own
-            lines = sorted(number for name, number in places if name == PurePath(path).name)
+            lines = sorted(number for name, number in self._with_callers(places) if name == PurePath(path).name)
             for line, rest, loops in product(lines, (True, False), range(1 + MOST_LOOPS)):
                 region = Statements(path, line, rest, traced and rest, loops)
                 if (code := block_code(function, region)) is not None and code not in seen:
                     seen.add(code)
                     yield region
+
+    def _with_callers(self, places: set[tuple[str, int]]) -> set[tuple[str, int]]:
+        """Lines, and those on which the traced function names a function that has one: there more may be free."""
+        code = getattr(self.own, "__code__", None)
+        named = {each.__name__ for each in self.functions if each is not self.own and _spans(each.__code__) & places}
+        if code is None or not named:
+            return places
+        calls = [each for each in dis.get_instructions(code) if each.argval in named]
+        starts = [(start, number) for start, _, number in code.co_lines() if number is not None]
+        lines = {max((pair for pair in starts if pair[0] <= each.offset), default=(0, 0))[1] for each in calls}
+        return places | {(PurePath(code.co_filename).name, number) for number in lines if number}
+
+
+def _spans(code: CodeType) -> set[tuple[str, int]]:
+    name = PurePath(code.co_filename).name
+    return {(name, number) for each in codes_in(code) for _, _, number in each.co_lines() if number is not None}

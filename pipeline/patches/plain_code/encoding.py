@@ -18,12 +18,13 @@ from ....ops.runtime.primitives.plain_code.allowed import refused
 from ....ops.runtime.primitives.plain_code.language import BUILTINS, LIBRARY
 from ....ops.runtime.user_code import is_users
 from ...proxies.base import is_traced
-from ..source.scoping import names_read
+from ..source.scoping import names_read, names_set
 from ..source.written_anew import definition_of
 from .classes import made_by
 from .naming import MISSING, Naming, Placing, is_object, of_library, refuse_unplain, scopes, set_in
-from .plain_literals import UnplainError, is_plain, literal, name_of
-from .regions import plainly
+from .plain_literals import UnplainError, is_member, is_plain, literal, name_of
+from .regions import SAME, plainly
+from .tensor_items import TensorItems
 from .user_lines import parsed, placed, written
 
 NAME = "block"
@@ -57,8 +58,13 @@ class Encoding:
         self.given = dict[int, tuple[str, Any]]()
         self.parts = dict(parts)
         self.objects = {name: thing for name, thing in values.items() if is_object(thing)}
-        lines = self._with_plain_parts(ast.Module(placed(parsed(body), code), []), values, known).body
+        tree = self._with_plain_parts(ast.Module(placed(parsed(body), code), []), values, known)
+        items = TensorItems(values, names_set(tree.body))
+        tree, tensors = items.replaced(tree)
+        lines = tree.body
         asked = names_read(lines)
+        sizes = {name: values[tensor].shape[place] for name, (tensor, place) in items.sizes.items()}
+        values = {**values, **{name: thing.tolist() for name, thing in tensors.items() if name in asked}, **sizes}
         begun = [
             self._begun(name, thing, name in own)
             for name, thing in values.items()
@@ -71,8 +77,14 @@ class Encoding:
 
     def _with_plain_parts(self, tree: ast.Module, values: Mapping[str, Any], known: Mapping[str, Any]) -> ast.Module:
         """The statements with those parts in their places that are plain Python; the others stay names."""
-        sources = {name: ast.parse(source, mode="eval").body for name, (source, _) in self.parts.items()}
-        plain = {name: part for name, part in sources.items() if self._is_plain(part, values, known)}
+        plain = dict[str, ast.expr]()
+        for name, (source, _) in self.parts.items():
+            items = TensorItems(values, ())
+            made, tensors = items.replaced(ast.parse(source))
+            assert isinstance(made.body[0], ast.Expr)
+            found = {**values, **dict.fromkeys(tensors, ()), **dict.fromkeys(items.sizes, 0)}
+            if self._is_plain(made.body[0].value, found, known):
+                plain[name] = ast.parse(source, mode="eval").body
         self.parts = {name: part for name, part in self.parts.items() if name not in plain}
         return Placing(plain).visit(tree)  # type: ignore[no-any-return]  # a module
 
@@ -136,8 +148,19 @@ class Encoding:
             raise UnplainError(f"it uses a {type(thing).__module__}.{type(thing).__qualname__}")
         if isinstance(thing, bool | int | float | str | type(None)) and len(str(thing)) < 80:
             return literal(thing)
+        if is_member(thing):
+            return self._member(thing)
         if id(thing) not in self.constants:
-            self.constants[id(thing)] = (f"K{len(self.constants)}", thing, literal(thing))
+            source = literal(thing, lambda part: self._member(part) if is_member(part) else None)
+            self.constants[id(thing)] = (f"K{len(self.constants)}", thing, source)
+        return name_of(self.constants[id(thing)][0])
+
+    def _member(self, thing: Any) -> ast.expr:
+        """The name of a member of an Enum."""
+        if id(thing) not in self.constants:
+            parts: list[ast.expr] = [ast.Constant(each) for each in (type(thing).__name__, thing.name, thing.value)]
+            made = ast.Call(name_of("member"), parts, [])
+            self.constants[id(thing)] = (f"K{len(self.constants)}", thing, made)
         return name_of(self.constants[id(thing)][0])
 
     def _argument(self, thing: Any) -> ast.expr:
@@ -209,9 +232,12 @@ class Encoding:
                 raise UnplainError(f"it has {found}")
         outer, local = scopes(symtable.symtable(ast.unparse(whole), "block", "exec"))
         local -= {*objects}
-        made = {name for name in local - {*self.parts} if re.fullmatch(r"[FGHK]\d+(_\w+)?", name)}
+        made = {name for name in local - {*given} if re.fullmatch(r"[FGHK]\d+(_\w+)?", name)}
         if hidden := (local & {*BUILTINS, *LIBRARY}) | (outer & local) | (set_in(whole) & {*objects}) | made:
             raise UnplainError(f"it sets {min(hidden)!r}")
+        if SAME in known:
+            raise UnplainError(f"it has a name {SAME!r}")
+        outer -= {SAME}
         meant = {name: known.get(name, BUILTINS.get(name, getattr(builtins, name, MISSING))) for name in outer}
         named = Naming(self, {**meant, **objects})
         function = named.visit(whole).body[0]

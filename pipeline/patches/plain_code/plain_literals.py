@@ -6,6 +6,7 @@ import ast
 import math
 import re
 from collections import Counter, OrderedDict, defaultdict, deque
+from enum import Enum, Flag
 from typing import Any
 
 from ....ops.runtime.primitives.plain_code.language import BUILTINS
@@ -25,9 +26,16 @@ def is_plain(thing: Any, levels: int = MOST_LEVELS) -> bool:
         return False
     if kind in (list, tuple, set, frozenset):
         return all(is_plain(each, levels - 1) for each in thing)
-    if kind is dict:
+    if kind in (dict, Counter, OrderedDict):
         return all(is_plain(k, levels - 1) and is_plain(v, levels - 1) for k, v in thing.items())
-    return kind in SCALARS or kind in (re.Pattern, re.RegexFlag)
+    return kind in SCALARS or kind in (re.Pattern, re.RegexFlag) or is_member(thing)
+
+
+def is_member(thing: Any) -> bool:
+    """Whether a thing is a member of an Enum that is no number and no text, and has a plain value."""
+    if not isinstance(thing, Enum) or isinstance(thing, int | str | Flag) or type(thing.value) not in SCALARS:
+        return False
+    return type(thing).__eq__ is object.__eq__ and type(thing).__hash__ is Enum.__hash__
 
 
 def literal(thing: Any, part: Any = None) -> ast.expr:

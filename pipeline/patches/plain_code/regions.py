@@ -82,10 +82,8 @@ def makes_new(value: ast.expr) -> bool:
     match value:
         case ast.BinOp(one, ast.Mult(), other):
             return isinstance(one, ast.List) or isinstance(other, ast.List)
-        case ast.Call(ast.Name("Counter" | "OrderedDict")):
+        case ast.Call(ast.Name(name)) if name[:1].isupper():  # an object, as a rule
             return True
-        case ast.Call(ast.Name(name), args, named) if name[:1].isupper():  # an object, as a rule
-            return all(isinstance(each, ast.Constant) for each in (*args, *(word.value for word in named)))
         case ast.Call(ast.Name() | ast.Attribute() as function):
             return ast.unparse(function).removeprefix("collections.") in _MAKERS
     return isinstance(value, ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp)
@@ -164,10 +162,16 @@ def plainly(lines: Sequence[ast.stmt]) -> list[ast.stmt]:
     return [each for each in map(_Unannotated().visit, parsed(written(lines, own=True))) if each is not None]
 
 
+SAME = "is_same_object"
+"""The function of a block that stands for ``is``."""
 _OF_OPERATORS = {
     "__getitem__": "lambda key, items=None: items[key]",
     "__contains__": "lambda key, items=None: key in items",
 }
+
+
+def _single(*parts: ast.expr) -> bool:
+    return any(isinstance(each, ast.Constant) and each.value in (None, True, False) for each in parts)
 
 
 class _Unannotated(ast.NodeTransformer):
@@ -197,6 +201,15 @@ class _Unannotated(ast.NodeTransformer):
         assert isinstance(made, ast.Lambda)
         made.args.defaults = [node.value]
         return made
+
+    def visit_Compare(self, node: ast.Compare) -> Any:
+        """``state is State.IDLE`` as a call: only members of an Enum are compared by identity."""
+        self.generic_visit(node)
+        match node:
+            case ast.Compare(left, [ast.Is() | ast.IsNot() as operator], [right]) if not _single(left, right):
+                call = ast.Call(ast.Name(SAME, ast.Load()), [left, right], [])
+                return call if isinstance(operator, ast.Is) else ast.UnaryOp(ast.Not(), call)
+        return node
 
     def visit_Expr(self, node: ast.Expr) -> Any:
         """A text alone, which documents something."""
@@ -251,7 +264,10 @@ class Hoisting:
         reads = names_read([part]) if isinstance(part, ast.expr) else set()
         if isinstance(part, ast.Call) and reads & {*self.given} and not reads & {*self.written}:
             return self._taken(part)
-        if isinstance(part, ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp | ast.IfExp):
+        if isinstance(part, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+            part.generators[0].iter = self._without(part.generators[0].iter)
+            return part
+        if isinstance(part, ast.Lambda | ast.IfExp):
             return part
         if isinstance(part, ast.BoolOp | ast.NamedExpr) or not isinstance(part, ast.expr | ast.keyword):
             return part

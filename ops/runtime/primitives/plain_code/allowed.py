@@ -121,8 +121,11 @@ def _is_constant(line: ast.stmt) -> bool:
     match line:
         case ast.Assign([ast.Name()], ast.Call(ast.Attribute(ast.Name("re"), "compile"), args, [])):
             return all(isinstance(each, ast.Constant) for each in args)
+        case ast.Assign([ast.Name()], ast.Call(ast.Name("member"), args, [])):
+            return all(isinstance(each, ast.Constant) for each in args)
         case ast.Assign([ast.Name()], value):
-            return all(isinstance(each, _LITERAL) or _is_named(each) for each in _parts(value))
+            names = [each for each in _parts(value) if isinstance(each, ast.Name)]
+            return all(isinstance(each, _LITERAL) or _is_named(each) or each in names for each in _parts(value))
     return False
 
 
@@ -133,11 +136,14 @@ _LITERAL = (
 
 
 def _is_named(part: ast.AST) -> bool:
-    """Whether it is a call such as ``float('nan')`` or ``frozenset({1})``."""
+    """Whether it is a call such as ``float('nan')``, ``frozenset({1})`` or ``collections.Counter({})``."""
+    match part:
+        case ast.Call(ast.Attribute(ast.Name("collections"), "Counter" | "OrderedDict")):
+            return True
     return isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id in _MAKERS
 
 
-_MAKERS = ("float", "set", "frozenset")
+_MAKERS = ("float", "set", "frozenset", "dict")
 
 
 def _parts(value: ast.AST) -> Iterator[ast.AST]:

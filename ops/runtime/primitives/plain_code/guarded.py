@@ -20,7 +20,7 @@ from .block_refusals import refuse, within
 from .gone_through import NAMES, bounded_items, counted, each_ordered, ordered, require_few
 from .growing_operators import FUNCTIONS
 from .language import CHANGE_FIRST, CHANGING, FILE, LIBRARY, LOOKING, OF_CLASSES
-from .things import Thing, is_record
+from .things import Thing, as_dict, is_record
 
 CHANGES_OTHERS = "a block of plain Python changes a container that is not its own"
 
@@ -189,7 +189,7 @@ def _library(module: str, name: str, found: Callable[..., Any]) -> Callable[...,
 _LIMITED: dict[tuple[str, str], Callable[..., Any]] = {
     ("re", "sub"): block_texts.substituted, ("json", "dumps"): block_texts.as_json,
     ("unicodedata", "normalize"): block_texts.normalized, ("itertools", "accumulate"): accumulated,
-    ("functools", "reduce"): reduced,
+    ("functools", "reduce"): reduced, ("dataclasses", "asdict"): as_dict,
     ("itertools", "starmap"): lambda function, items: itertools.starmap(function, each_ordered(items)),
     **{("re", name): found for name, found in block_texts.SEARCHES.items()},
 }  # fmt: skip

@@ -73,5 +73,47 @@ def is_record(thing: Any, name: str) -> bool:
     return isinstance(thing, tuple) and name in getattr(type(thing), "_fields", ())
 
 
-MAKERS = {"new_object": Thing, "record_class": record_class}
+def member(kind: str, name: str, value: Any) -> Thing:
+    """A member of an Enum, which equals itself alone."""
+    found = Thing(kind, {}, {}, {}, False)
+    found.fields |= {"name": name, "value": value}
+    return found
+
+
+def same(one: Any, other: Any) -> bool:
+    """``one is other`` of members of an Enum; of other things memory would decide it.
+
+    Raises:
+        TypeError: neither is an object.
+    """
+    if type(one) is not Thing and type(other) is not Thing:
+        raise TypeError("a block of plain Python compares two things by identity")
+    return one is other
+
+
+MAKERS = {"new_object": Thing, "record_class": record_class, "member": member, "is_same_object": same}
 """What makes them, by its names in a block."""
+
+
+def as_dict(thing: Any) -> Any:
+    """``dataclasses.asdict(thing)``.
+
+    Raises:
+        TypeError: it is no object of a dataclass.
+    """
+    if type(thing) is not Thing or not thing.compared:
+        raise TypeError("asdict() should be called on dataclass instances")
+    return _plain(thing)
+
+
+def _plain(thing: Any) -> Any:
+    """A copy with dicts for the objects of dataclasses in it."""
+    if type(thing) is Thing:
+        return {name: _plain(each) for name, each in thing.fields.items()} if thing.compared else thing
+    if hasattr(type(thing), "_fields"):
+        return type(thing)(*map(_plain, thing))
+    if type(thing) in (list, tuple):
+        return type(thing)(map(_plain, thing))
+    if type(thing) is dict:
+        return {_plain(key): _plain(each) for key, each in thing.items()}
+    return thing.copy() if isinstance(thing, set | dict) else thing

@@ -1,0 +1,85 @@
+"""Numbers of a tensor that a block asks for one by one, ``float(x[i])``, as items of the list of its numbers."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import torch
+
+_NUMBERS = ("float", "int", "bool")
+
+
+class TensorItems(ast.NodeTransformer):
+    """Puts lists and sizes in the places of tensors, where nothing else is asked of them.
+
+    Args:
+        values: what the variables of some statements are before.
+        written: the variables that they set.
+
+    Attributes:
+        sizes: names that stand for sizes: the tensor of each, and the dimension.
+    """
+
+    def __init__(self, values: Mapping[str, Any], written: Collection[str]) -> None:
+        named = {name: thing for name, thing in values.items() if name not in written}
+        self.tensors = {name: thing for name, thing in named.items() if type(thing) is torch.Tensor and thing.dim()}
+        self.sizes = dict[str, tuple[str, int]]()
+
+    def replaced(self, tree: ast.Module) -> tuple[ast.Module, dict[str, torch.Tensor]]:
+        """Some statements, and the tensors that are lists in them; all others stay."""
+        if not self.tensors:
+            return tree, {}
+        made: ast.Module = self.visit(tree)
+        names = [part for part in ast.walk(made) if isinstance(part, ast.Name)]
+        others = {part.id for part in names if not getattr(part, "of_list", False)}
+        return made, {name: thing for name, thing in self.tensors.items() if name not in others}
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """``float(x[i])``, ``x[i].item()`` and ``len(x)``."""
+        match node:
+            case ast.Call(ast.Name(name), [ast.Subscript() as item], []) if name in _NUMBERS and self._is_item(item):
+                return ast.copy_location(ast.Call(node.func, [self._item(item)], []), node)
+            case ast.Call(ast.Attribute(ast.Subscript() as item, "item"), [], []) if self._is_item(item):
+                return self._item(item)
+            case ast.Call(ast.Name("len"), [ast.Name(name)], []) if name in self.tensors:
+                return self._size(name, 0, node)
+            case ast.Call(ast.Attribute(ast.Name(name), "size"), [ast.Constant(int(place))], []):
+                return self._size(name, place, node) if name in self.tensors else node
+        self.generic_visit(node)
+        return node
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        """``x.shape[0]``."""
+        match node:
+            case ast.Subscript(ast.Attribute(ast.Name(name), "shape"), ast.Constant(int(place))):
+                return self._size(name, place, node) if name in self.tensors else node
+        self.generic_visit(node)
+        return node
+
+    def _size(self, name: str, place: int, node: ast.AST) -> ast.AST:
+        if not -self.tensors[name].dim() <= place < self.tensors[name].dim():
+            return node  # Python's own error
+        made = f"H{len(self.sizes)}_{name}"
+        self.sizes[made] = name, place
+        return ast.copy_location(ast.Name(made, ast.Load()), node)
+
+    def _is_item(self, node: ast.expr) -> bool:
+        while isinstance(node, ast.Subscript):
+            parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            if any(isinstance(each, ast.Slice | ast.Starred) for each in parts):
+                return False
+            node = node.value
+        return isinstance(node, ast.Name) and node.id in self.tensors
+
+    def _item(self, node: ast.expr) -> ast.expr:
+        if isinstance(node, ast.Name):
+            made = ast.copy_location(ast.Name(node.id, ast.Load()), node)
+            made.of_list = True  # type: ignore[attr-defined]  # a mark of ours
+            return made
+        assert isinstance(node, ast.Subscript)
+        found = self._item(node.value)
+        for each in node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]:
+            found = ast.copy_location(ast.Subscript(found, self.visit(each), ast.Load()), node)
+        return found
