@@ -74,7 +74,14 @@ def _begins(line: ast.stmt) -> bool:
     if not isinstance(line, ast.Assign | ast.AnnAssign) or line.value is None:
         return False
     values = line.value.elts if isinstance(line.value, ast.Tuple) else [line.value]
-    return all(isinstance(each, ast.Constant | ast.UnaryOp) or makes_new(each) for each in values)
+    return all(
+        isinstance(each, ast.Constant | ast.UnaryOp) or makes_new(each) or _makes_object(each) for each in values
+    )
+
+
+def _makes_object(value: ast.expr) -> bool:
+    """Whether an expression makes an object of a class, by its name."""
+    return isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id[:1].isupper()
 
 
 def makes_new(value: ast.expr) -> bool:
@@ -82,14 +89,12 @@ def makes_new(value: ast.expr) -> bool:
     match value:
         case ast.BinOp(one, ast.Mult(), other):
             return isinstance(one, ast.List) or isinstance(other, ast.List)
-        case ast.Call(ast.Name(name)) if name[:1].isupper():  # an object, as a rule
-            return True
         case ast.Call(ast.Name() | ast.Attribute() as function):
             return ast.unparse(function).removeprefix("collections.") in _MAKERS
     return isinstance(value, ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp)
 
 
-_MAKERS = ("set", "dict", "list", "sorted", "defaultdict", "deque")
+_MAKERS = ("set", "dict", "list", "sorted", "Counter", "OrderedDict", "defaultdict", "deque")
 
 
 def _holds(line: ast.stmt, number: int) -> bool:
