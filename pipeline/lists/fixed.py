@@ -9,9 +9,10 @@ from typing import Protocol, TypeVar
 
 from ...ops.graph.errors import RecordError
 from ...ops.graph.graph import Graph, Guard, Node, Operator, Value
-from ...ops.graph.operators.names import is_expression
+from ...ops.graph.operators.names import CODE, is_expression
 from ...ops.graph.traverse import leaves, uses, walk
 from ...ops.graph.types import SCALARS, STR, ScalarType, TensorType
+from ...ops.runtime.safety.code_patterns import unbounded_pattern
 from ...ops.runtime.safety.patterns import is_linear, kind_of, pattern_among
 from ...ops.runtime.user_code import user_stacklevel
 from ..proxies.branches import BRANCH, HANDED
@@ -146,6 +147,8 @@ def _lines(graph: Graph) -> Iterator[str]:
                 f"{node.line}: the number of pieces is fixed to {len(node.output)}. A list comprehension over those of "
                 "split or chunk keeps it free"
             )
+        elif node.target == Operator(CODE) and (found := unbounded_pattern(node.args[0])):
+            yield f"{node.line}: the file needs load(path, trust=True): the time of {found} has no bound"
         elif isinstance(node.target, Operator) and is_expression(node.target.name):
             pattern, flags = pattern_among(node.target.name, node.args)
             if pattern not in unbounded and not is_linear(pattern, flags, kind_of(node.target.name, node.args)):

@@ -27,16 +27,23 @@ def check_code(node: Node, label: str) -> None:
         TrustError: a pattern takes a time without a bound, or is made by the code.
     """
     distrust(node.args[0])
-    tree = checked(node.args[0])
+    if found := unbounded_pattern(node.args[0]):
+        raise TrustError(
+            "a regular expression of the file takes a time that has no bound, or is made by its code",
+            where=label, got=found,
+            fix="Pass trust=True (a command: --trust) if you trust where the file comes from.",
+        )  # fmt: skip
+
+
+def unbounded_pattern(text: str) -> str:
+    """The first use of a pattern in a block that takes a time without a bound, or is made by it; empty for none."""
+    tree = checked(text)
     known = compiled_patterns(tree)
     alone = {id(call) for name, call in known.items() if _is_tried_once(tree, name)}
     for name, call in patterns(tree):
         if call is None or not _is_bounded("match" if id(call) in alone else name, call, known):
-            raise TrustError(
-                "a regular expression of the file takes a time that has no bound, or is made by its code",
-                where=label, got=f"re.{name}" if call is None else ast.unparse(call)[:80],
-                fix="Pass trust=True (a command: --trust) if you trust where the file comes from.",
-            )  # fmt: skip
+            return f"re.{name}" if call is None else ast.unparse(call)[:80]
+    return ""
 
 
 def _is_tried_once(tree: ast.Module, name: str) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import pytest
 import torch
 
+import tracepack
 from tests.everyday.blocks import of_first_day as first_day
 from tests.everyday.blocks import of_tensor_items as tensor_items
 from tests.everyday.case import Case, check
@@ -61,3 +63,12 @@ def test_a_tensor_of_which_more_is_asked_is_no_list() -> None:
         return out
 
     check(Case(process, [torch.ones(3)], [[torch.ones(3) * 5]]))
+
+
+def test_a_pattern_of_a_block_that_needs_trust_is_said_at_once() -> None:
+    def process(words):
+        seen = set()
+        return [re.sub(r"(\w+)@(\w+)", "x", word) for word in words if not (word in seen or seen.add(word))]
+
+    with pytest.warns(UserWarning, match=r"the file needs load\(path, trust=True\): the time of re.sub\("):
+        tracepack.trace(process, ["a@b!", "c"])
