@@ -107,6 +107,7 @@ def test_a_dict_of_constants_that_branches_keeps_its_named_results() -> None:
 
 
 @pytest.mark.parametrize("process", first_day.CAUGHT)
+@pytest.mark.usefixtures("no_blocks")
 def test_an_error_that_the_function_catches_is_said_to_end_the_run(process) -> None:
     example = {"number_or": "12", "entry_or": "a", "second_or": "a:b"}[process.__name__]
     with pytest.warns(UserWarning, match="an error here ends the run: a recording holds no `except`"):
@@ -301,6 +302,7 @@ def test_a_list_of_texts_takes_no_none() -> None:
 
 
 @pytest.mark.parametrize("process", branches.REFUSED)
+@pytest.mark.usefixtures("no_blocks")
 def test_loops_that_branch_and_cannot_be_recorded_say_why(process) -> None:
     with pytest.raises(tracepack.RecordError, match=branches.REFUSED[process]):
         tracepack.trace(process, torch.tensor([[0.2, 0.1], [0.9, 0.8]]))

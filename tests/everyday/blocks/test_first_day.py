@@ -12,6 +12,7 @@ import tracepack
 from tests.everyday.blocks import of_first_day as first_day
 from tests.everyday.blocks import of_tensor_items as tensor_items
 from tests.everyday.case import Case, check
+from tests.everyday.values import first_day as caught
 
 CASES = {
     "None of a helper": Case(first_day.slots, ["5s"], [[""], ["x"], ["12s"]]),
@@ -72,3 +73,8 @@ def test_a_pattern_of_a_block_that_needs_trust_is_said_at_once() -> None:
 
     with pytest.warns(UserWarning, match=r"the file needs load\(path, trust=True\): the time of re.sub\("):
         tracepack.trace(process, ["a@b!", "c"])
+
+
+@pytest.mark.parametrize("process", caught.CAUGHT)
+def test_an_error_that_code_catches_is_caught_in_a_block(process) -> None:
+    check(Case(process, ["12"], [["x"], ["a"], ["a:b"], [""]]))

@@ -70,6 +70,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.usefixtures("no_blocks")
 def test_a_refusal_shows_a_form_that_is_recorded(name) -> None:
     process, words = REFUSED[name]
     with pytest.raises(tracepack.RecordError, match=words):

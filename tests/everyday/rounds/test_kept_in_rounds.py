@@ -184,6 +184,7 @@ def test_what_a_round_leaves_to_a_later_one_is_never_lost(process) -> None:
             assert found == process(given), given
 
 
+@pytest.mark.usefixtures("no_blocks")
 def test_the_refusal_says_what_a_round_changes() -> None:
     def process(x):
         hits = 0
