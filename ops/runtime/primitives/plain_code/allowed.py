@@ -170,5 +170,5 @@ def compiled_patterns(tree: ast.Module) -> dict[str, ast.Call]:
             case ast.Assign([ast.Name(name)], ast.Call(ast.Attribute(ast.Name("re"), "compile")) as call):
                 found[name] = call
     others = bound_names(ast.Module([line for line in tree.body if not isinstance(line, ast.Assign)], []))
-    once = [line.targets[0].id for line in tree.body if isinstance(line, ast.Assign)]  # type: ignore[attr-defined]
+    once = [line.targets[0].id for line in tree.body if isinstance(line, ast.Assign)]  # type: ignore[attr-defined]  # names alone, says `checked`
     return {name: call for name, call in found.items() if name not in others and once.count(name) == 1}
