@@ -151,7 +151,7 @@ class _CutOut:
         if unsure:
             return None
         given = sorted(asked & (self.known | self.free))
-        hoisting = Hoisting(changed, {*given})
+        hoisting = Hoisting(changed, {*given}, tensors)
         body = [hoisting.statement(line) for line in plainly(self.body)]
         if returns:
             call = _called(body, given, self.own & {*given}, result, tensors, hoisting.found)
@@ -241,19 +241,22 @@ class Hoisting:
     Args:
         written: what the block sets.
         given: what it is given.
+        tensors: whether the block may make tensors.
 
     Attributes:
         found: the expressions, by the names that stand for them.
     """
 
-    def __init__(self, written: Collection[str], given: Collection[str]) -> None:
-        self.written, self.given = written, given
+    def __init__(self, written: Collection[str], given: Collection[str], tensors: bool) -> None:
+        self.written, self.given, self.tensors = written, given, tensors
         self.found = dict[str, ast.expr]()
         self.leaves = False  # whether a statement before may have left the function
 
     def statement(self, line: ast.stmt) -> ast.stmt:
         """A statement without them."""
         match line:
+            case ast.Assign(value=value) if self.tensors and _makes_tensor(value):
+                pass  # the block may write to it
             case ast.For():
                 line.iter = self._without(line.iter)
             case ast.Assign() | ast.Return() if line.value is not None:

@@ -199,26 +199,6 @@ def kind_of(tensor: torch.Tensor) -> list[Any]:
     return ["tensor", str(tensor.dtype).removeprefix("torch."), tensor.dim()]
 
 
-def separate(found: Any, others: set[int]) -> Any:
-    """A result whose tensors have memory of their own: what shares it with another one is copied.
-
-    Args:
-        found: the result.
-        others: the memory of other tensors; that of the result is added.
-    """
-    if isinstance(found, torch.Tensor):
-        made = found.contiguous()
-        if memory_of(made) in others:
-            made = made.clone()
-        others.add(memory_of(made))
-        return made
-    if type(found) in (list, tuple):
-        return type(found)([separate(each, others) for each in found])
-    if type(found) is dict:
-        return {key: separate(each, others) for key, each in found.items()}
-    return found
-
-
 def is_kind(parts: list[Any]) -> bool:
     """Whether it is what `kind_of` gives."""
     match parts:

@@ -107,7 +107,6 @@ class Block:
             if self.tensors:
                 with block_tensors.device_of(tensors) or nullcontext(), tensors_charged(metered):
                     found = names[self.name](*given)
-                found = block_tensors.separate(found, memory)
             else:
                 found = names[self.name](*given)
         except RefusedError as refusal:
