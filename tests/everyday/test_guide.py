@@ -60,15 +60,15 @@ INPUTS = {
         [torch.tensor([1, 2, 0, 3]), list("abcd")],
         [[torch.tensor([2, 3, 4, 4, 1, 1]), list("abcdef")], [torch.tensor([0]), ["a"]]],
     ),
-    "Loops that end by what a tensor holds": (
-        "k_means",
-        [torch.rand(9, 3)],
-        [[torch.rand(30, 3), 4], [torch.ones(2, 2), 1], [torch.rand(12, 5), 12, 1]],
-    ),
     "Plain Python that recording does not follow": (
         "postfix",
         [["a", "+", "b", "*", "c"]],
         [[["a", "*", "b"]], [[]], [["a", "*", "b", "+", "c", "+", "d"]]],
+    ),
+    "Loops that end by what a tensor holds": (
+        "k_means",
+        [torch.rand(9, 3), 2],
+        [[torch.rand(30, 3), 4], [torch.ones(2, 2), 1], [torch.rand(12, 5), 12]],
     ),
     "Boxes": ("nms", [*boxes(5)], [[*boxes(n)] for n in (1, 7, 20)]),
     "Assertions and logging": ("scale", [torch.rand(4)], [[torch.rand(9)], [torch.ones(3)]]),
