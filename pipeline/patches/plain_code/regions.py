@@ -46,7 +46,10 @@ def with_blocks(function: ast.FunctionDef, regions: Collection[Statements], free
         place = next((n for n, each in enumerate(function.body) if _holds(each, region.line)), None)
         if place is None:
             continue
-        first, end = _begin(function.body, place, region.loops, region.tensors), len(function.body) if region.rest else place + 1
+        first, end = (
+            _begin(function.body, place, region.loops, region.tensors),
+            len(function.body) if region.rest else place + 1,
+        )
         made = None if first is None else _CutOut(function, first, end, free).call(region.result, region.tensors)
         if made is not None:
             function.body[first:end] = [made]
@@ -77,7 +80,11 @@ def _begins(line: ast.stmt, tensors: bool) -> bool:
         return False
     values = line.value.elts if isinstance(line.value, ast.Tuple) else [line.value]
     return all(
-        isinstance(each, ast.Constant | ast.UnaryOp) or makes_new(each) or _makes_object(each) or (tensors and _makes_tensor(each)) for each in values
+        isinstance(each, ast.Constant | ast.UnaryOp)
+        or makes_new(each)
+        or _makes_object(each)
+        or (tensors and _makes_tensor(each))
+        for each in values
     )
 
 

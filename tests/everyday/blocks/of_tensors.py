@@ -23,14 +23,20 @@ def k_means(x, k=2, most=20):
     """Centers until they stay where they are."""
     centers = x[:k].clone()
     rounds = 0
-    for rounds in range(1, most + 1):
+    for n in range(1, most + 1):
+        rounds = n
         labels = _squares(x, centers).argmin(1)
         new = _moved(x, labels, centers)
         if torch.equal(new, centers):
             break
         centers = new
     labels = _squares(x, centers).argmin(1)
-    return {"labels": labels, "centers": centers, "rounds": rounds, "sizes": torch.bincount(labels, minlength=k).tolist()}
+    return {
+        "labels": labels,
+        "centers": centers,
+        "rounds": rounds,
+        "sizes": torch.bincount(labels, minlength=k).tolist(),
+    }
 
 
 class _Speaker:
@@ -100,7 +106,7 @@ def change_points(x, penalty=3.0):
             stack.append((a, m))
             stack.append((m, b))
     found.sort()
-    return found, [round(x[a:b].mean().item(), 3) for a, b in zip([0, *found], [*found, len(x)])]
+    return found, [round(x[a:b].mean().item(), 3) for a, b in zip([0, *found], [*found, len(x)], strict=True)]
 
 
 def filled(x, size=3):
@@ -137,7 +143,9 @@ def merged(boxes, scores, most=0.5):
             continue
         group = [i]
         for j in order:
-            if j != i and j not in used and (boxes[i] - boxes[j]).abs().max() < most:
+            if j == i or j in used:
+                continue
+            if (boxes[i] - boxes[j]).abs().max() < most:
                 group.append(j)
         used.update(group)
         out.append(boxes[group].mean(0) if len(group) > 1 else boxes[i])
@@ -164,7 +172,8 @@ def power(matrix, most=100):
 def smoothed(values, x):
     """A list of tensors of different lengths, by what each holds."""
     out = {}
-    for n, value in enumerate(values):
+    for n, each in enumerate(values):
+        value = each
         while len(value) > 2 and value.std() > 1:
             value = (value[1:] + value[:-1]) / 2
         out[f"v{n}"] = value + x.mean()

@@ -72,7 +72,8 @@ def test_a_block_writes_to_no_tensor_that_it_was_given() -> None:
 
 
 def _first_below(x, least):
-    for row in x:
+    for each in x:
+        row = each
         while row.sum() > least:
             row = row - 1
         if row.max() < 0:
