@@ -98,7 +98,7 @@ def method(name: str, text: str, *args: Any, **named: Any) -> Any:
 
 def filled(text: str, *args: Any, **named: Any) -> str:
     """``text.format(…)`` with plain fields."""
-    parts, count = list[str](), 0
+    parts, count, numbers = list[str](), 0, set[str]()
     for literal, name, spec, conversion in string.Formatter().parse(text):
         parts.append(literal)
         if name is None:
@@ -106,7 +106,15 @@ def filled(text: str, *args: Any, **named: Any) -> str:
         field, count = (name, count) if name else (str(count), count + 1)
         if not re.fullmatch(r"\w+", field) or "{" in (spec or ""):
             refuse("str.format has a field that asks for more than an argument", got=field)
+        if not name or name.isdecimal():
+            numbers.add("{0}" if name else "{}")
+            if len(numbers) > 1:
+                ("{}{0}" if name else "{0}{}").format(0, 0)  # Python's own error, as those below
+            if len(field) > 18 or int(field) >= len(args):
+                f"{{{field}}}".format()
         value = args[int(field)] if field.isdecimal() else named[field]
+        if conversion not in (None, "r", "s", "a"):
+            f"{{!{conversion}}}".format(0)
         parts.append(formatted(value, conversion or "", spec or ""))
     return joined(*parts)
 
