@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections.abc import Callable
+from functools import partial
 from types import CodeType, FrameType
 from typing import Any
 
@@ -21,6 +23,7 @@ from ...recording.results import wrapped_scalar
 from ..python.operations import active
 from ..redirect import stand_in
 from ..source.scoping import leaves
+from ..source.shared_parts import shared_names
 from .encoding import Encoding
 from .opaque import Opaque
 from .plain_literals import UnplainError
@@ -31,9 +34,9 @@ NOT_PLAIN = "the code cannot be a block of plain Python"
 def run_block(
     text: str,
     names: tuple[str, ...],
-    own: tuple[str, ...],
+    own: tuple[tuple[str, ...], tuple[str, ...]],
     result: bool,
-    hoisted: tuple[tuple[str, str], ...],
+    hoisted: tuple[tuple[str, str, bool], ...],
     tensors: bool,
     *values: Any,
 ) -> Any:
@@ -42,9 +45,10 @@ def run_block(
     Args:
         text: their source.
         names: their variables that are set before.
-        own: those with a list or dict that no other variable has.
+        own: those with a list or dict that no other variable has, and those that are read after them.
         result: whether they give the result of the traced function.
-        hoisted: names that stand for expressions in the text, and the source of those.
+        hoisted: names that stand for expressions in the text, the source of those, and whether they come after
+            something that may change what they find.
         tensors: whether it may have tensors.
         values: functions that give the values of those, then what the variables are.
 
@@ -58,9 +62,12 @@ def run_block(
         try:
             count = len(hoisted)
             before = dict(zip(names, values[count:], strict=True))
-            parts = {name: (source, give) for (name, source), give in zip(hoisted, values[:count], strict=True)}
+            gives = [partial(_early, recorder, part, give) for part, give in zip(hoisted, values[:count], strict=True)]
+            parts = {name: (source, give) for (name, source, _), give in zip(hoisted, gives, strict=True)}
             frame = sys._getframe(1)
-            encoding = Encoding(text, before, own, frame.f_globals, _users_code(frame), parts, tensors)
+            shared = shared_names({name: before[name] for name in own[0]}, frame, {*names, *own[1]})
+            alone = [name for name in own[0] if name not in shared]
+            encoding = Encoding(text, before, alone, frame.f_globals, _users_code(frame), parts, tensors)
             written, given = encoding.text(), encoding.arguments()
             if encoding.uses_torch:
                 recorder.pin_setting("default_dtype")
@@ -68,6 +75,19 @@ def run_block(
         except UnplainError as error:
             raise RecordError(f"{NOT_PLAIN}: {error}", where=str(user_line() or "")) from None
         return _recorded(recorder, written, given, _split(text) if result else None)
+
+
+def _early(recorder: Recorder, part: tuple[str, str, bool], give: Callable[[], Any]) -> Any:
+    """What an expression of a block gives that is evaluated before all of the block.
+
+    Raises:
+        UnplainError: it does more than give something, and comes after what may have left the function.
+    """
+    count = len(recorder.nodes)
+    found = give()
+    if part[2] and any(acts(node) for node in recorder.nodes[count:]):
+        raise UnplainError(f"it would run {part[1]} too early")
+    return found
 
 
 def _users_code(frame: FrameType) -> CodeType:
