@@ -20,10 +20,11 @@ from ....ops.runtime.user_code import is_users
 from ...proxies.base import is_traced
 from ..source.scoping import names_read, names_set
 from ..source.written_anew import definition_of
-from .classes import made_by
+from .base_methods import BaseMethods, content
+from .classes import kind_of, made_by, record_fields
 from .naming import MISSING, Naming, Placing, is_object, of_library, refuse_unplain, scopes, set_in
 from .plain_literals import UnplainError, is_member, is_plain, literal, name_of
-from .regions import SAME, plainly
+from .regions import ASKED, plainly
 from .tensor_items import TensorItems
 from .user_lines import parsed, placed, written
 
@@ -54,7 +55,7 @@ class Encoding:
         parts: Mapping[str, tuple[str, Callable[[], Any]]],
     ) -> None:
         self.constants = dict[int, tuple[str, Any, ast.expr]]()
-        self.functions = dict[tuple[int, int], tuple[str, Any, ast.FunctionDef | None]]()
+        self.functions = dict[tuple[int, int], tuple[str, Any, ast.stmt | None]]()
         self.given = dict[int, tuple[str, Any]]()
         self.parts = dict(parts)
         self.objects = {name: thing for name, thing in values.items() if is_object(thing)}
@@ -104,6 +105,7 @@ class Encoding:
         """The source of the block."""
         arguments = [ast.arg(name) for name, _ in self.given.values()]
         inner = [made for _, _, made in self.functions.values() if made is not None]
+        inner.sort(key=lambda each: not isinstance(each, ast.FunctionDef))  # classes are made of functions
         function = _defined(NAME, ast.arguments([], arguments, None, [], [], None, []), [*inner, *self.lines])
         found = [ast.Assign([ast.Name(name, ast.Store())], value) for name, _, value in self.constants.values()]
         return written([*found, function])
@@ -184,6 +186,15 @@ class Encoding:
             self.functions[key] = (name, kind, made_by(self, kind, name))
         return self.functions[key][0]
 
+    def kind_name(self, kind: type) -> str:
+        """The name of a class itself."""
+        maker, key = self.class_name(kind), (id(kind), 1)
+        if key not in self.functions:
+            name = f"C{len(self.functions)}_{kind.__name__}"
+            self.functions[key] = (name, kind, None)
+            self.functions[key] = (name, kind, kind_of(self, kind, name, maker))
+        return self.functions[key][0]
+
     def _helper(self, function: FunctionType, owner: Any) -> str:
         """The name of a function of the user's in the block."""
         key = id(function), id(owner)
@@ -193,7 +204,8 @@ class Encoding:
             raise UnplainError(f"it calls {function.__module__}.{function.__qualname__}")
         name = f"F{len(self.functions)}_{function.__name__ if function.__name__.isidentifier() else 'function'}"
         self.functions[key] = (name, (function, owner), None)
-        made, objects = self._definition(function, name), dict[str, Any]()
+        bases = BaseMethods(function)
+        made, objects = bases.visit(self._definition(function, name)), dict[str, Any]()
         given = made.args
         if owner is not None:
             objects[_without_first(function, given)] = owner
@@ -201,7 +213,7 @@ class Encoding:
         given.defaults = [self.source_of(each) for each in function.__defaults__ or ()]
         given.kw_defaults = [self.source_of(named[e.arg]) if e.arg in named else None for e in given.kwonlyargs]
         cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-        known = function.__globals__ | {cell_name: _content(cell) for cell_name, cell in cells}
+        known = function.__globals__ | {cell_name: content(cell) for cell_name, cell in cells} | bases.found
         every = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
         made.body = self._function(made.body, [e.arg for e in every if e is not None], known, objects)
         self.functions[key] = (name, (function, owner), made)
@@ -214,7 +226,7 @@ class Encoding:
             raise UnplainError(f"the source of {function.__qualname__} is not at hand")
         if isinstance(made, ast.Lambda):
             made = _defined(name, made.args, [ast.copy_location(ast.Return(made.body), made)])
-        if not all(isinstance(each, ast.Name) and each.id in _OF_METHODS for each in made.decorator_list):
+        if not all(map(_is_of_method, made.decorator_list)):
             raise UnplainError(f"{function.__qualname__} has a decorator")
         (found,) = placed(plainly([made]), function.__code__)
         assert isinstance(found, ast.FunctionDef)
@@ -232,16 +244,23 @@ class Encoding:
                 raise UnplainError(f"it has {found}")
         outer, local = scopes(symtable.symtable(ast.unparse(whole), "block", "exec"))
         local -= {*objects}
-        made = {name for name in local - {*given} if re.fullmatch(r"[FGHK]\d+(_\w+)?", name)}
+        made = {name for name in local - {*given} if re.fullmatch(r"[CFGHK]\d+(_\w+)?", name)}
         if hidden := (local & {*BUILTINS, *LIBRARY}) | (outer & local) | (set_in(whole) & {*objects}) | made:
             raise UnplainError(f"it sets {min(hidden)!r}")
-        if SAME in known:
-            raise UnplainError(f"it has a name {SAME!r}")
-        outer -= {SAME}
+        if taken := {*ASKED} & ({*known} | local):
+            raise UnplainError(f"it has a name {min(taken)!r}")
+        outer -= {*ASKED}
         meant = {name: known.get(name, BUILTINS.get(name, getattr(builtins, name, MISSING))) for name in outer}
         named = Naming(self, {**meant, **objects})
         function = named.visit(whole).body[0]
         return list(function.body)
+
+
+def _is_of_method(decorator: ast.expr) -> bool:
+    """Whether it is ``property``, ``side.setter`` and the like, of which the class itself tells."""
+    if isinstance(decorator, ast.Attribute):
+        return decorator.attr in ("setter", "getter")
+    return isinstance(decorator, ast.Name) and decorator.id in _OF_METHODS
 
 
 def _without_first(function: FunctionType, given: ast.arguments) -> str:
@@ -250,13 +269,6 @@ def _without_first(function: FunctionType, given: ast.arguments) -> str:
     if not found:
         raise UnplainError(f"{function.__qualname__} takes no object")
     return found.pop(0).arg
-
-
-def _content(cell: Any) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return MISSING
 
 
 def _defined(name: str, arguments: ast.arguments, body: list[ast.stmt]) -> ast.FunctionDef:

@@ -19,7 +19,7 @@ from ...proxies.lists import TracedList
 from ...proxies.make import TracedOptional
 from ...proxies.scalars import TracedBool, TracedComplex, TracedFloat, TracedInt
 from ...proxies.strings import TracedStr
-from .classes import is_class
+from .classes import is_class, is_named, labels
 from .plain_literals import UnplainError, is_plain, name_of
 
 MISSING: Any = object()
@@ -64,6 +64,8 @@ class Naming(ast.NodeTransformer):
         if node.id not in self.meant:
             return node
         thing = self.meant[node.id]
+        if thing is NotImplemented:
+            return name_of("not_implemented")
         if thing is MISSING:
             raise UnplainError(f"{node.id!r} is not defined")
         source: ast.AST = self.encoding.source_of(thing)
@@ -71,12 +73,41 @@ class Naming(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """A call, which may make an object of a class of the user's."""
+        if (asked := self._asked_of_class(node)) is not None:
+            return asked
         kind = self._held(node.func)
         self_made = isinstance(kind, type) and is_class(kind)
         function = name_of(self.encoding.class_name(kind)) if self_made else self.visit(node.func)
         args = [self.visit(each) for each in node.args]
         keywords = [ast.keyword(each.arg, self.visit(each.value)) for each in node.keywords]
         return ast.copy_location(ast.Call(function, args, keywords), node)
+
+    def _asked_of_class(self, node: ast.Call) -> ast.AST | None:
+        """``isinstance(thing, kind)`` and the like for classes of the user's; None for another call."""
+        match node:
+            case ast.Call(ast.Name("isinstance"), [thing, kinds], []):
+                parts = kinds.elts if isinstance(kinds, ast.Tuple) else [kinds]
+                if not any(is_class(self._held(each)) for each in parts):
+                    return None
+                found: list[ast.expr] = [self._asked("isinstance", thing, each) for each in parts]
+                if len(found) > 1 and not isinstance(thing, ast.Name):
+                    raise UnplainError(f"it has {ast.unparse(node)}")
+                made = ast.BoolOp(ast.Or(), found) if len(found) > 1 else found[0]
+                return ast.copy_location(made, node)
+            case ast.Call(ast.Name("is_exactly"), [thing, kind], []):
+                return ast.copy_location(self._asked("is_exactly", thing, kind), node)
+        return None
+
+    def _asked(self, name: str, thing: ast.expr, part: ast.expr) -> ast.expr:
+        """Whether a thing is of a class."""
+        kind = self._held(part)
+        if not is_class(kind) or is_named(kind):
+            if name != "isinstance" or is_class(kind):
+                raise UnplainError(f"it asks whether something is a {ast.unparse(part)}")
+            return ast.Call(name_of(name), [self.visit(thing), self.visit(part)], [])
+        own = "is_of_class" if name == "isinstance" else name
+        mark = labels(kind)[0]
+        return ast.Call(name_of(own), [self.visit(thing), ast.Constant(mark)], [])
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         """A function of a module, or what an object or a class of the user's holds."""

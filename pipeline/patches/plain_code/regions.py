@@ -169,6 +169,8 @@ def plainly(lines: Sequence[ast.stmt]) -> list[ast.stmt]:
 
 SAME = "is_same_object"
 """The function of a block that stands for ``is``."""
+ASKED = (SAME, "is_same_class", "is_exactly", "class_name", "made_like")
+"""Functions of a block that stand for forms of Python."""
 _OF_OPERATORS = {
     "__getitem__": "lambda key, items=None: items[key]",
     "__contains__": "lambda key, items=None: key in items",
@@ -177,6 +179,19 @@ _OF_OPERATORS = {
 
 def _single(*parts: ast.expr) -> bool:
     return any(isinstance(each, ast.Constant) and each.value in (None, True, False) for each in parts)
+
+
+def _class_asked(part: ast.expr) -> ast.expr | None:
+    """Whose class ``type(thing)`` or ``thing.__class__`` asks for; None for another expression."""
+    match part:
+        case ast.Call(ast.Name("type"), [thing], []) | ast.Attribute(thing, "__class__"):
+            return thing
+    return None
+
+
+def _second(pair: tuple[ast.expr | None, ast.expr]) -> bool:
+    """Puts the thing before the class that it is held against."""
+    return pair[0] is None
 
 
 class _Unannotated(ast.NodeTransformer):
@@ -198,6 +213,9 @@ class _Unannotated(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         """``scores.__getitem__`` as a function that asks ``scores`` for an entry."""
+        match node:
+            case ast.Attribute(inner, "__name__") if (thing := _class_asked(inner)) is not None:
+                return ast.copy_location(ast.Call(ast.Name("class_name", ast.Load()), [self.visit(thing)], []), node)
         self.generic_visit(node)
         form = _OF_OPERATORS.get(node.attr)
         if form is None or not isinstance(node.ctx, ast.Load):
@@ -209,12 +227,24 @@ class _Unannotated(ast.NodeTransformer):
 
     def visit_Compare(self, node: ast.Compare) -> Any:
         """``state is State.IDLE`` as a call: only members of an Enum are compared by identity."""
+        name, things = SAME, [node.left, *node.comparators]
+        kinds = [_class_asked(each) for each in things]
+        if len(things) == 2 and any(kinds) and isinstance(node.ops[0], ast.Is | ast.IsNot | ast.Eq | ast.NotEq):
+            name = "is_same_class" if all(kinds) else "is_exactly"
+            things = [kind or thing for kind, thing in sorted(zip(kinds, things, strict=True), key=_second)]
+        elif len(things) != 2 or not isinstance(node.ops[0], ast.Is | ast.IsNot) or _single(*things):
+            self.generic_visit(node)
+            return node
+        call = ast.Call(ast.Name(name, ast.Load()), [self.visit(each) for each in things], [])
+        return call if isinstance(node.ops[0], ast.Is | ast.Eq) else ast.UnaryOp(ast.Not(), call)
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        """``type(self)(…)`` as a call."""
+        thing = _class_asked(node.func)
         self.generic_visit(node)
-        match node:
-            case ast.Compare(left, [ast.Is() | ast.IsNot() as operator], [right]) if not _single(left, right):
-                call = ast.Call(ast.Name(SAME, ast.Load()), [left, right], [])
-                return call if isinstance(operator, ast.Is) else ast.UnaryOp(ast.Not(), call)
-        return node
+        if thing is None:
+            return node
+        return ast.Call(ast.Name("made_like", ast.Load()), [thing, *node.args], node.keywords)
 
     def visit_Expr(self, node: ast.Expr) -> Any:
         """A text alone, which documents something."""

@@ -12,12 +12,77 @@ from ..nesting import check_nesting
 from ..text import texts
 from .block_refusals import refuse, within
 from .gone_through import bounded_items, ordered
+from .things import Thing, class_name
 
 _SCALARS = (str, int, float, complex, bool, bytes, type(None))
 _CONTAINERS = (list, tuple, dict)
 
 
-def require_plain(value: Any) -> Any:
+class Shown:
+    """What stands for an object in a container that is made a text.
+
+    Args:
+        text: how its class shows it.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def _text_of(thing: Thing, asked: tuple[str, ...]) -> str:
+    """The text of an object, by the first of some methods that its class has."""
+    kind = thing.kind
+    for name in asked:
+        if name in kind.methods:
+            found = kind.methods[name](thing)
+            if type(found) is not str:
+                raise TypeError(f"{name} returned non-string (type {class_name(found)})")
+            return found
+    if kind.table is None or kind.table[2] is None:
+        refuse("only numbers, texts and containers of them can be made a text", got=f"an object of {kind.name}")
+    return joined(kind.table[7], "(", ", ".join(f"{name}={shown(thing.get(name))}" for name in kind.table[2]), ")")
+
+
+_ANY, _EXACT = ("__str__", "__repr__"), ("__repr__",)
+
+
+def _with_shown(value: Any, left: list[int], asked: tuple[str, ...]) -> Any:
+    """The value, with texts in the places of objects."""
+    if isinstance(value, Thing):
+        text = _text_of(value, asked)
+        left[0] -= len(text)
+        if left[0] < 0:
+            refuse("a text grows too large", expected=f"at most {bounded.MOST_ITEMS} characters")
+        return Shown(text)
+    if type(value) is dict:
+        return {_with_shown(key, left, _EXACT): _with_shown(each, left, _EXACT) for key, each in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(_with_shown(each, left, _EXACT) for each in value)
+    if isinstance(value, tuple):
+        return type(value)(*(_with_shown(each, left, _EXACT) for each in value))
+    return value
+
+
+def _has_things(value: Any) -> bool:
+    if isinstance(value, list | tuple | dict):
+        inner = [*value, *value.values()] if isinstance(value, dict) else value
+        return any(type(each) not in _SCALARS and _has_things(each) for each in inner)
+    return isinstance(value, Thing)
+
+
+def as_shown(value: Any, conversion: str = "") -> Any:
+    """What may be made a text, with texts in the places of the objects in it."""
+    if not isinstance(value, Thing):
+        within(check_nesting, [value])
+        if not _has_things(value):
+            return require_plain(value)
+    return require_plain(_with_shown(value, [bounded.MOST_ITEMS], _EXACT if conversion else _ANY), (Shown,))
+
+
+def require_plain(value: Any, others: tuple[type, ...] = ()) -> Any:
     """What may be made a text: no function and no iterator, which Python shows with a place in memory.
 
     Raises:
@@ -39,7 +104,7 @@ def require_plain(value: Any) -> Any:
             waiting += [item for item in each.values() if type(item) not in _SCALARS] if isinstance(each, dict) else []
         elif isinstance(each, set | frozenset) and all(type(item) in _SCALARS for item in each):
             ordered(each)
-        elif not isinstance(each, _SCALARS):
+        elif not isinstance(each, (*_SCALARS, *others)):
             refuse("only numbers, texts and containers of them can be made a text", got=type(each).__name__)
     return value
 
@@ -50,8 +115,11 @@ def formatted(value: Any, conversion: str, spec: str) -> str:
     if not spec and not conversion and (kind is str or kind is int or kind is float):
         return str(value)
     if kind not in _SCALARS:
-        require_plain(value)
-        if isinstance(value, BaseException | set | frozenset):
+        found = as_shown(value, conversion)
+        if found is not value or isinstance(value, BaseException | set | frozenset):
+            if spec and not conversion:
+                raise TypeError(f"unsupported format string passed to {class_name(value)}.__format__")
+            value = found
             value, conversion = {"r": repr, "a": ascii}.get(conversion, str)(value), ""
     elif kind is bytes:
         value, conversion = ascii(value), ""
@@ -78,6 +146,9 @@ def shown(value: Any, /) -> str:
 def filled_in(text: Any, value: Any) -> Any:
     """``text % value``."""
     if isinstance(text, str | bytes):
+        value = (value,) if isinstance(value, Thing) else value
+        if isinstance(value, tuple) and "%r" not in str(text):
+            value = tuple(as_shown(each).text if isinstance(each, Thing) else each for each in value)
         require_plain(value)
     return within(bounded.mod, text, value)
 

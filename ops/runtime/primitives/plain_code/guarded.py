@@ -20,7 +20,7 @@ from .block_refusals import refuse, within
 from .gone_through import NAMES, bounded_items, counted, each_ordered, ordered, require_few
 from .growing_operators import FUNCTIONS
 from .language import CHANGE_FIRST, CHANGING, FILE, LIBRARY, LOOKING, OF_CLASSES
-from .things import Thing, as_dict, is_record
+from .things import Member, Setting, Thing, as_dict, is_record, replaced
 
 CHANGES_OTHERS = "a block of plain Python changes a container that is not its own"
 
@@ -48,7 +48,7 @@ class Guarded:
             AttributeError: it has none of that name, or none that a block may call.
         """
         kind = type(thing)
-        if kind is Thing:
+        if isinstance(thing, Thing):
             return thing.get(name)
         if name in _DIRECT.get(kind, ()):
             return getattr(thing, name)
@@ -68,9 +68,9 @@ class Guarded:
 
     def fields(self, thing: Any) -> Any:
         """The fields of an object of the block, one of which is about to be set."""
-        if type(thing) is not Thing:
+        if not isinstance(thing, Thing) or isinstance(thing, Member):
             refuse(f"a block of plain Python sets an attribute of a {type(thing).__name__}")
-        return thing.fields
+        return Setting(thing) if thing.kind.careful else thing.fields
 
     def augmented(self, name: str, a: Any, b: Any) -> Any:
         """``a += b`` and its kin, for a variable."""
@@ -189,7 +189,7 @@ def _library(module: str, name: str, found: Callable[..., Any]) -> Callable[...,
 _LIMITED: dict[tuple[str, str], Callable[..., Any]] = {
     ("re", "sub"): block_texts.substituted, ("json", "dumps"): block_texts.as_json,
     ("unicodedata", "normalize"): block_texts.normalized, ("itertools", "accumulate"): accumulated,
-    ("functools", "reduce"): reduced, ("dataclasses", "asdict"): as_dict,
+    ("functools", "reduce"): reduced, ("dataclasses", "asdict"): as_dict, ("dataclasses", "replace"): replaced,
     ("itertools", "starmap"): lambda function, items: itertools.starmap(function, each_ordered(items)),
     **{("re", name): found for name, found in block_texts.SEARCHES.items()},
 }  # fmt: skip

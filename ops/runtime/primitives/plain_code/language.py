@@ -10,6 +10,7 @@ import ast
 import re
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Mapping
+from dataclasses import FrozenInstanceError
 from typing import Any
 
 from ....graph.operators.names import MATH, TEXT_METHODS
@@ -41,6 +42,7 @@ _FUNCTIONS = (
 _ERRORS = (
     Exception, ValueError, KeyError, IndexError, TypeError, ZeroDivisionError, StopIteration, AttributeError,
     ArithmeticError, LookupError, RuntimeError, AssertionError, OverflowError, UnicodeError, NotImplementedError,
+    FrozenInstanceError,
 )  # fmt: skip
 BUILTINS: Mapping[str, Any] = {each.__name__: each for each in (*_FUNCTIONS, *_ERRORS)}
 """Python's builtins that a block may use, by their names."""
@@ -59,7 +61,7 @@ LIBRARY: Mapping[str, tuple[str, ...]] = {
     "bisect": ("bisect", "bisect_left", "bisect_right", "insort", "insort_left", "insort_right"),
     "statistics": ("mean", "fmean", "median", "stdev", "pstdev", "variance", "pvariance", "mode"),
     "operator": ("itemgetter",),
-    "dataclasses": ("asdict",),
+    "dataclasses": ("asdict", "replace"),
     "copy": ("copy", "deepcopy"),
     "unicodedata": ("normalize", "category", "combining"),
 }  # fmt: skip
