@@ -42,7 +42,7 @@ class Blocks:
     ) -> None:
         self.attempt, self.best, self.lines = attempt, best, lines
         self.functions = list(functions_of(process))
-        self.left = MOST_BLOCKS
+        self.left = 0
         traced = attribute(process, "__func__", process)
         self.own = traced if isinstance(traced, FunctionType) else type(process).__call__  # what gives the result
         self.problem: Exception | None = None  # state, which no block can have either
@@ -54,11 +54,14 @@ class Blocks:
             places: the lines that are refused, or fix something.
         """
         taken: list[Statements] = []
-        while places:
-            further = next(filter(None, (self._with(taken, region) for region in self._regions(places))), None)
-            if further is None:
-                break
-            taken, places = further
+        for tensors in (False, True):
+            self.left = MOST_BLOCKS
+            while places:
+                regions = self._regions(places, tensors)
+                further = next(filter(None, (self._with(taken, region) for region in regions)), None)
+                if further is None:
+                    break
+                taken, places = further
         return self.best
 
     def _with(
@@ -86,13 +89,14 @@ class Blocks:
         self.best = found
         return blocks, fixing(found)
 
-    def _regions(self, places: set[tuple[str, int]]) -> Iterator[Statements]:
+    def _regions(self, places: set[tuple[str, int]], tensors: bool) -> Iterator[Statements]:
+        """The statements to try: those with tensors the smaller ones first, for what is recorded is worth more."""
         seen = set[Any]()
         for function in self.functions:
             path, traced = function.__code__.co_filename, function is self.own
             lines = sorted(number for name, number in self._with_callers(places) if name == PurePath(path).name)
-            for line, rest, loops in product(lines, (True, False), range(1 + MOST_LOOPS)):
-                region = Statements(path, line, rest, traced and rest, loops)
+            for line, rest, loops in product(lines, (not tensors, tensors), range(1 + MOST_LOOPS)):
+                region = Statements(path, line, rest, traced and rest, loops, tensors)
                 if (code := block_code(function, region)) is not None and code not in seen:
                     seen.add(code)
                     yield region

@@ -7,9 +7,12 @@ import sys
 from types import CodeType, FrameType
 from typing import Any
 
+import torch
+
 from ....ops.graph.errors import RecordError, TracepackError
 from ....ops.graph.graph import Node, Operator, Value
 from ....ops.graph.types import ANY, SCALARS
+from ....ops.runtime.primitives.plain_code.block_tensors import kind_of
 from ....ops.runtime.primitives.plain_code.running import plain_code
 from ....ops.runtime.user_code import is_users, user_line
 from ...proxies.trees import concrete, list_type
@@ -31,6 +34,7 @@ def run_block(
     own: tuple[str, ...],
     result: bool,
     hoisted: tuple[tuple[str, str], ...],
+    tensors: bool,
     *values: Any,
 ) -> Any:
     """Stands for some statements of a function.
@@ -41,6 +45,7 @@ def run_block(
         own: those with a list or dict that no other variable has.
         result: whether they give the result of the traced function.
         hoisted: names that stand for expressions in the text, and the source of those.
+        tensors: whether it may have tensors.
         values: functions that give the values of those, then what the variables are.
 
     Raises:
@@ -55,8 +60,11 @@ def run_block(
             before = dict(zip(names, values[count:], strict=True))
             parts = {name: (source, give) for (name, source), give in zip(hoisted, values[:count], strict=True)}
             frame = sys._getframe(1)
-            encoding = Encoding(text, before, own, frame.f_globals, _users_code(frame), parts)
+            encoding = Encoding(text, before, own, frame.f_globals, _users_code(frame), parts, tensors)
             written, given = encoding.text(), encoding.arguments()
+            if encoding.uses_torch:
+                recorder.pin_setting("default_dtype")
+                recorder.pin_setting("autocast")
         except UnplainError as error:
             raise RecordError(f"{NOT_PLAIN}: {error}", where=str(user_line() or "")) from None
         return _recorded(recorder, written, given, _split(text) if result else None)
@@ -98,7 +106,7 @@ def _own(part: ast.AST) -> Any:
 def _recorded(recorder: Recorder, text: str, given: list[Any], kind: Any) -> Any:
     """Runs the block on the example, and writes its node."""
     recorder.refuse_ended()
-    with recorder.within():
+    with recorder.within(), torch._C.DisableTorchFunction():
         plain = [concrete(each) for each in given]
         try:
             found = plain_code(text, "any" if kind is None else kind, *plain)
@@ -137,6 +145,8 @@ def _kind(found: Any, listed: bool = False) -> Any:
     match found:
         case bool() | int() | float() | str() | complex():
             return type(found).__name__
+        case torch.Tensor():
+            return kind_of(found)
         case tuple():
             return ["tuple", *(_kind(each, listed) for each in found)]
         case list() if (kinds := [_kind(each, True) for each in found]) and all(each == kinds[0] for each in kinds):
@@ -154,6 +164,8 @@ def _wrapped(recorder: Recorder, kind: Any, found: Any, varies: bool) -> tuple[A
     if kind == "any":
         value = Value(ANY)
         return value, Opaque(recorder, value, found, True)
+    if kind[0] == "tensor":
+        return recorder.values.add(found, varies=True), found
     if kind[0] == "tuple":
         pairs = [_wrapped(recorder, inner, each, varies) for inner, each in zip(kind[1:], found, strict=True)]
         return tuple(value for value, _ in pairs), tuple(each for _, each in pairs)

@@ -14,15 +14,20 @@ from collections.abc import Callable, Mapping, Sequence
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
+import torch
+
 from ....ops.runtime.primitives.plain_code.allowed import refused
+from ....ops.runtime.primitives.plain_code.block_tensors import MODULES, tensors_in
 from ....ops.runtime.primitives.plain_code.language import BUILTINS, LIBRARY
+from ....ops.runtime.primitives.plain_code.running import OF_TENSORS
 from ....ops.runtime.user_code import is_users
 from ...proxies.base import is_traced
+from ...proxies.trees import concrete
 from ..source.scoping import names_read, names_set
 from ..source.written_anew import definition_of
 from .base_methods import BaseMethods, content
-from .classes import kind_of, made_by, record_fields
-from .naming import MISSING, Naming, Placing, is_object, of_library, refuse_unplain, scopes, set_in
+from .classes import kind_of, made_by
+from .naming import MISSING, Naming, Placing, is_object, of_library, of_torch, refuse_unplain, scopes, set_in
 from .plain_literals import UnplainError, is_member, is_plain, literal, name_of
 from .regions import ASKED, plainly
 from .tensor_items import TensorItems
@@ -30,6 +35,7 @@ from .user_lines import parsed, placed, written
 
 NAME = "block"
 MOST_FUNCTIONS = 40
+_GOING = ("enumerate", "zip", "range", "reversed", "list")
 _OF_METHODS = ("property", "classmethod", "staticmethod")
 
 
@@ -43,6 +49,10 @@ class Encoding:
         known: what global names mean.
         code: that of their function.
         parts: names that stand for expressions: the source of each, and what gives its value.
+        tensors: whether it may have tensors, and call functions of torch.
+
+    Attributes:
+        uses_torch: whether it does.
     """
 
     def __init__(
@@ -53,7 +63,9 @@ class Encoding:
         known: Mapping[str, Any],
         code: CodeType,
         parts: Mapping[str, tuple[str, Callable[[], Any]]],
+        tensors: bool = False,
     ) -> None:
+        self.tensors, self.uses_torch = tensors, False
         self.constants = dict[int, tuple[str, Any, ast.expr]]()
         self.functions = dict[tuple[int, int], tuple[str, Any, ast.stmt | None]]()
         self.given = dict[int, tuple[str, Any]]()
@@ -90,7 +102,10 @@ class Encoding:
         return Placing(plain).visit(tree)  # type: ignore[no-any-return]  # a module
 
     def _is_plain(self, part: ast.expr, values: Mapping[str, Any], known: Mapping[str, Any]) -> bool:
-        kept = dict(self.constants), dict(self.functions), dict(self.given)
+        """Whether an expression can stand in the block; of tensors it asks no more there than to go through them."""
+        kept = dict(self.constants), dict(self.functions), dict(self.given), self.tensors, self.uses_torch
+        goes_through = isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id in _GOING
+        self.tensors = self.tensors and goes_through
         try:
             for name in names_read([part]) & {*values} - {*self.objects}:
                 self.source_of(values[name])
@@ -98,7 +113,7 @@ class Encoding:
         except UnplainError:
             return False
         finally:
-            self.constants, self.functions, self.given = kept
+            self.constants, self.functions, self.given, self.tensors, self.uses_torch = kept
         return True
 
     def text(self) -> str:
@@ -138,9 +153,15 @@ class Encoding:
         Raises:
             UnplainError: a block cannot have it.
         """
+        if self.tensors and isinstance(thing, torch.Tensor):
+            self.uses_torch = True
+            return self._argument(thing)
         if is_traced(thing) or (isinstance(thing, list | tuple | dict) and not is_plain(thing)):
             return self._argument(thing)
         if (found := of_library(thing)) is not None:
+            return found
+        if self.tensors and (found := of_torch(thing)) is not None:
+            self.uses_torch = True
             return found
         if isinstance(thing, FunctionType):
             return name_of(self._helper(thing, None))
@@ -166,9 +187,11 @@ class Encoding:
         return name_of(self.constants[id(thing)][0])
 
     def _argument(self, thing: Any) -> ast.expr:
-        refuse_unplain(thing)
+        refuse_unplain(thing, self.tensors)
         if id(thing) not in self.given:
-            self.given[id(thing)] = (f"G{len(self.given)}", thing)
+            has_tensors = self.tensors and any(True for _ in tensors_in(concrete(thing)))
+            self.uses_torch = self.uses_torch or has_tensors
+            self.given[id(thing)] = (f"{OF_TENSORS if has_tensors else 'G'}{len(self.given)}", thing)
         return name_of(self.given[id(thing)][0])
 
     # -- functions -------------------------------------------------------------------------------------------------
@@ -244,8 +267,8 @@ class Encoding:
                 raise UnplainError(f"it has {found}")
         outer, local = scopes(symtable.symtable(ast.unparse(whole), "block", "exec"))
         local -= {*objects}
-        made = {name for name in local - {*given} if re.fullmatch(r"[CFGHK]\d+(_\w+)?", name)}
-        if hidden := (local & {*BUILTINS, *LIBRARY}) | (outer & local) | (set_in(whole) & {*objects}) | made:
+        made = {name for name in local - {*given} if re.fullmatch(r"[CFGHKT]\d+(_\w+)?", name)}
+        if hidden := (local & {*BUILTINS, *LIBRARY, *MODULES}) | (outer & local) | (set_in(whole) & {*objects}) | made:
             raise UnplainError(f"it sets {min(hidden)!r}")
         if taken := {*ASKED} & ({*known} | local):
             raise UnplainError(f"it has a name {min(taken)!r}")

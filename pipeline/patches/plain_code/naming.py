@@ -11,6 +11,9 @@ from enum import Enum
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
+import torch
+
+from ....ops.runtime.primitives.plain_code.block_tensors import FUNCTIONS, MODULES, is_of_block
 from ....ops.runtime.primitives.plain_code.language import BUILTINS, LIBRARY
 from ....ops.runtime.user_code import attribute
 from ...proxies.base import is_traced
@@ -157,24 +160,50 @@ def of_library(thing: Any) -> ast.expr | None:
     return None
 
 
-def refuse_unplain(thing: Any) -> None:
+def of_torch(thing: Any) -> ast.expr | None:
+    """The name of a function of torch, or of a dtype, that a block may use; None for another thing."""
+    if isinstance(thing, torch.dtype):
+        return ast.Attribute(name_of("torch"), str(thing).removeprefix("torch."), ast.Load())
+    name = getattr(thing, "__name__", "") if isinstance(thing, FunctionType | BuiltinFunctionType) else ""
+    for module, names in FUNCTIONS.items():
+        if name in names and getattr(importlib.import_module(MODULES[module]), name) is thing:
+            return ast.Attribute(name_of(module), name, ast.Load())
+    return None
+
+
+def refuse_unplain(thing: Any, tensors: bool = False) -> None:
     """Refuses what a block cannot be given.
+
+    Args:
+        thing: what it is to be given.
+        tensors: whether that may be, or hold, tensors.
 
     Raises:
         UnplainError: it is no plain data.
     """
     if is_traced(thing):
         special = any(vars(thing).get(each) for each in ("objects", "missing", "ends", "view", "loop"))
-        if type(thing) not in _VALUES or special or not is_plain(thing.concrete):
+        if type(thing) not in _VALUES or special or not _is_given(thing.concrete, tensors):
             raise UnplainError(f"it is given a {type(thing.concrete).__name__}")
         return
     if isinstance(thing, list | tuple | dict):
         if type(thing) not in (list, tuple, dict):
             raise UnplainError(f"it is given a {type(thing).__name__}")
         for each in thing.values() if isinstance(thing, dict) else thing:
-            refuse_unplain(each)
-    elif not is_plain(thing):
+            refuse_unplain(each, tensors)
+    elif not is_plain(thing) and not (tensors and is_of_block(thing)):
         raise UnplainError(f"it is given a {type(thing).__name__}")
+
+
+def _is_given(concrete: Any, tensors: bool) -> bool:
+    """Whether the example of a value is what a block may be given."""
+    if not tensors or is_plain(concrete):
+        return is_plain(concrete)
+    if type(concrete) in (list, tuple):
+        return all(_is_given(each, tensors) for each in concrete)
+    if type(concrete) is dict:
+        return all(is_plain(key) and _is_given(each, tensors) for key, each in concrete.items())
+    return is_of_block(concrete)
 
 
 def scopes(table: symtable.SymbolTable) -> tuple[set[str], set[str]]:

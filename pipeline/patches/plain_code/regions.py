@@ -22,6 +22,7 @@ class Statements:
         rest: whether all that follows up to the end of the function belongs to it.
         result: whether the function is the traced one, so that nothing is asked of what it gives.
         loops: how many loops before it belong to it, too.
+        tensors: whether it may have tensors.
     """
 
     path: str
@@ -29,6 +30,7 @@ class Statements:
     rest: bool
     result: bool = False
     loops: int = 0
+    tensors: bool = False
 
 
 def with_blocks(function: ast.FunctionDef, regions: Collection[Statements], free: Collection[str]) -> int:
@@ -44,15 +46,15 @@ def with_blocks(function: ast.FunctionDef, regions: Collection[Statements], free
         place = next((n for n, each in enumerate(function.body) if _holds(each, region.line)), None)
         if place is None:
             continue
-        first, end = _begin(function.body, place, region.loops), len(function.body) if region.rest else place + 1
-        made = None if first is None else _CutOut(function, first, end, free).call(region.result)
+        first, end = _begin(function.body, place, region.loops, region.tensors), len(function.body) if region.rest else place + 1
+        made = None if first is None else _CutOut(function, first, end, free).call(region.result, region.tensors)
         if made is not None:
             function.body[first:end] = [made]
             count += 1
     return count
 
 
-def _begin(body: Sequence[ast.stmt], place: int, loops: int) -> int | None:
+def _begin(body: Sequence[ast.stmt], place: int, loops: int, tensors: bool) -> int | None:
     """The place of the first statement, with what sets variables to new lists and the like right before it.
 
     None where there are fewer loops before.
@@ -62,12 +64,12 @@ def _begin(body: Sequence[ast.stmt], place: int, loops: int) -> int | None:
         if not before:
             return None
         place = before[-1]
-    while place and _begins(body[place - 1]):
+    while place and _begins(body[place - 1], tensors):
         place -= 1
     return place
 
 
-def _begins(line: ast.stmt) -> bool:
+def _begins(line: ast.stmt, tensors: bool) -> bool:
     """Whether a statement defines a function, or sets variables to what asks for nothing but their own parts."""
     if isinstance(line, ast.FunctionDef):
         return True
@@ -75,8 +77,16 @@ def _begins(line: ast.stmt) -> bool:
         return False
     values = line.value.elts if isinstance(line.value, ast.Tuple) else [line.value]
     return all(
-        isinstance(each, ast.Constant | ast.UnaryOp) or makes_new(each) or _makes_object(each) for each in values
+        isinstance(each, ast.Constant | ast.UnaryOp) or makes_new(each) or _makes_object(each) or (tensors and _makes_tensor(each)) for each in values
     )
+
+
+def _makes_tensor(value: ast.expr) -> bool:
+    """Whether an expression makes a new tensor, which a loop may fill."""
+    return isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _OF_TENSORS
+
+
+_OF_TENSORS = ("zeros", "ones", "full", "zeros_like", "ones_like", "full_like", "clone", "new_zeros", "new_full", "eye")
 
 
 def _makes_object(value: ast.expr) -> bool:
@@ -121,11 +131,12 @@ class _CutOut:
         self.local = given | names_set(function.body)
         self.captured = _captured(self.before + self.after)
 
-    def call(self, result: bool) -> ast.stmt | None:
+    def call(self, result: bool, tensors: bool) -> ast.stmt | None:
         """The statement that stands in their place; None where they cannot be a block.
 
         Args:
             result: whether what they return is the result of the traced function.
+            tensors: whether they may have tensors.
         """
         returns = any(isinstance(part, ast.Return) for part in within(*self.body))
         bad = any(refused(part) for line in plainly(self.body) for part in ast.walk(line))
@@ -143,7 +154,7 @@ class _CutOut:
         hoisting = Hoisting(changed, {*given})
         body = [hoisting.statement(line) for line in plainly(self.body)]
         if returns:
-            call = _called(body, given, self.own & {*given}, result, hoisting.found)
+            call = _called(body, given, self.own & {*given}, result, tensors, hoisting.found)
             return _placed(ast.Return(call), self.body[0])
         later = read_first(self.after)
         results = sorted(later & (changed | (self.own & asked)))
@@ -151,7 +162,7 @@ class _CutOut:
             return None
         parts: list[ast.expr] = [ast.Name(each, ast.Load()) for each in results]
         text = [*body, ast.Return(ast.Tuple(parts, ast.Load()))]
-        call = _called(text, given, self.own & {*given}, False, hoisting.found)
+        call = _called(text, given, self.own & {*given}, False, tensors, hoisting.found)
         targets: list[ast.expr] = [ast.Name(each, ast.Store()) for each in results]
         return _placed(ast.Assign([ast.Tuple(targets, ast.Store())], call), self.body[0])
 
@@ -315,11 +326,16 @@ class Hoisting:
 
 
 def _called(
-    body: list[ast.stmt], given: Sequence[str], own: Collection[str], result: bool, hoisted: Mapping[str, ast.expr]
+    body: list[ast.stmt],
+    given: Sequence[str],
+    own: Collection[str],
+    result: bool,
+    tensors: bool,
+    hoisted: Mapping[str, ast.expr],
 ) -> ast.Call:
     text = written(body)
     pairs = tuple((name, ast.unparse(each)) for name, each in hoisted.items())
-    given_first: list[Any] = [text, tuple(given), tuple(sorted(own)), result, pairs]
+    given_first: list[Any] = [text, tuple(given), tuple(sorted(own)), result, pairs, tensors]
     nothing = ast.arguments([], [], None, [], [], None, [])
     values: list[ast.expr] = [ast.Lambda(nothing, each) for each in hoisted.values()]
     values += [ast.Name(each, ast.Load()) for each in given]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ....graph.errors import GraphError
+from .block_tensors import MODULES
 from .language import BUILTINS, LIBRARY, METHODS, OF_PATTERNS, SYNTAX
 from .things import MAKERS
 
@@ -33,7 +34,7 @@ def refused(node: ast.AST) -> str:
                     return "a comparison by identity"
         case ast.Constant(value) if not isinstance(value, bool | int | float | complex | str | bytes | None):
             return repr(value)
-        case ast.BinOp(op=ast.MatMult()) | ast.AugAssign(op=ast.MatMult()):
+        case ast.AugAssign(op=ast.MatMult()):
             return "an operator on tensors"
         case ast.MatchValue(value) if not isinstance(value, ast.Constant):
             return "a pattern that is no constant"
@@ -103,7 +104,7 @@ def checked(text: str) -> ast.Module:
             raise GraphError("a block of plain Python does more than define functions", got=type(line).__name__)
     if not tree.body or not isinstance(tree.body[-1], ast.FunctionDef):
         raise GraphError("a block of plain Python has no function")
-    if hidden := bound_names(tree) & {*LIBRARY, *BUILTINS}:
+    if hidden := bound_names(tree) & {*LIBRARY, *BUILTINS, *MODULES}:
         raise GraphError("a block of plain Python sets the name of a module or a builtin", got=min(hidden))
     return tree
 
@@ -112,7 +113,7 @@ def _unknown_methods(tree: ast.Module) -> set[str]:
     """The attributes that a text asks for which no thing of a block has; none where it makes objects."""
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     asked = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
-    of_things = [each for each in asked if not (isinstance(each.value, ast.Name) and each.value.id in LIBRARY)]
+    of_things = [each for each in asked if not (isinstance(each.value, ast.Name) and each.value.id in (*LIBRARY, *MODULES))]
     return set() if names & {*MAKERS} else {each.attr for each in of_things} - METHODS
 
 

@@ -7,6 +7,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+import torch
+
 from .. import bounded
 from . import block_texts
 from .block_refusals import within
@@ -36,7 +38,7 @@ def mul(a: Any, b: Any) -> Any:
 
 def mod(a: Any, b: Any) -> Any:
     """``a % b``."""
-    return a % b if type(a) in _NUMBERS else block_texts.filled_in(a, b)
+    return a % b if type(a) in _NUMBERS or isinstance(a, torch.Tensor) else block_texts.filled_in(a, b)
 
 
 def power(a: Any, b: Any) -> Any:

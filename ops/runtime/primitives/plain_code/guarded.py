@@ -14,8 +14,10 @@ from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
 
+import torch
+
 from .. import bounded
-from . import block_texts
+from . import block_tensors, block_texts
 from .block_refusals import refuse, within
 from .gone_through import NAMES, bounded_items, counted, each_ordered, ordered, require_few
 from .growing_operators import FUNCTIONS
@@ -30,13 +32,16 @@ class Guarded:
 
     Args:
         others: ids of the containers that it must not change: constants, and what it was given.
+        memory: that of the tensors that it was given.
     """
 
-    def __init__(self, others: Collection[int]) -> None:
-        self.others = others
+    def __init__(self, others: Collection[int], memory: Collection[int] = ()) -> None:
+        self.others, self.memory = others, memory
 
     def own(self, thing: Any) -> Any:
-        """A container that is about to be changed."""
+        """A container or a tensor that is about to be changed."""
+        if isinstance(thing, torch.Tensor):
+            return block_tensors.own_tensor(thing, self.memory)
         if id(thing) in self.others:
             refuse(CHANGES_OTHERS, got=type(thing).__name__, fix="Change a copy: list(items), dict(table).")
         return require_few(thing) if isinstance(thing, _CHANGED) else thing
@@ -57,6 +62,8 @@ class Guarded:
         get = _METHODS.get((kind, name))
         if get is not None:
             return get(self, thing)
+        if kind is torch.Tensor:
+            return block_tensors.attribute(thing, name, self.memory)
         if kind is type and name in OF_CLASSES.get(thing, ()):
             found = getattr(thing, name)
             return (lambda items, *rest: found(bounded_items(items), *rest)) if name == "fromkeys" else found
@@ -93,7 +100,9 @@ class Guarded:
         self.own(table)[key] = found
 
     def function(self, module: str, name: str) -> Any:
-        """A function of Python's library."""
+        """A function of Python's library, or of torch."""
+        if name in block_tensors.FUNCTIONS.get(module, ()):
+            return block_tensors.function(module, name)
         if name not in LIBRARY.get(module, ()):
             refuse(f"a block of plain Python uses {module}.{name}", expected="a function of its list")
         found = getattr(importlib.import_module(module), name)

@@ -6,6 +6,7 @@ import ast
 from typing import Any
 
 from .allowed import stars
+from .block_tensors import MODULES
 from .language import LIBRARY, OF_CLASSES
 
 GUARDS = (
@@ -59,7 +60,7 @@ class Guarding(ast.NodeTransformer):
         if isinstance(node.ctx, ast.Store):
             fields = _call(FIELDS, node, self.visit(node.value))
             return ast.copy_location(ast.Subscript(fields, ast.Constant(node.attr), ast.Store()), node)
-        if isinstance(node.value, ast.Name) and node.value.id in LIBRARY:
+        if isinstance(node.value, ast.Name) and node.value.id in (*LIBRARY, *MODULES):
             return _call(FUNCTION, node, ast.Constant(node.value.id), ast.Constant(node.attr))
         if isinstance(node.value, ast.Name) and any(node.value.id == each.__name__ for each in OF_CLASSES):
             return _call(ATTRIBUTE, node, node.value, ast.Constant(node.attr))

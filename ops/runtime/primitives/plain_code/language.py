@@ -14,6 +14,7 @@ from dataclasses import FrozenInstanceError
 from typing import Any
 
 from ....graph.operators.names import MATH, TEXT_METHODS
+from . import block_tensors
 
 FILE = "<plain code>"
 """What stands for the file of the code of all blocks."""
@@ -122,7 +123,9 @@ OF_CLASSES: Mapping[type, tuple[str, ...]] = {
 }  # fmt: skip
 """Methods that are asked of a class, as in ``map(str.lower, words)``."""
 
-MUTATES = frozenset(name for names in CHANGING.values() for name in names) | {*CHANGE_FIRST}
-"""Names by which a block may change a container."""
-METHODS = frozenset(name for table in (LOOKING, CHANGING, OF_CLASSES) for names in table.values() for name in names)
+MUTATES = frozenset(name for names in CHANGING.values() for name in names) | {*CHANGE_FIRST, *block_tensors.WRITING}
+"""Names by which a block may change a container or a tensor."""
+METHODS = frozenset(name for table in (LOOKING, CHANGING, OF_CLASSES) for names in table.values() for name in names) | {
+    *block_tensors.METHODS, *block_tensors.WRITING, *block_tensors.PROPERTIES,
+}  # fmt: skip
 """The names of all methods."""

@@ -10,10 +10,14 @@ import gc
 import sys
 from collections import deque
 from collections.abc import Callable, Collection, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from .block_refusals import RefusedError, refuse
 
@@ -56,6 +60,27 @@ def under(found: Meter, function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+class _Charged(TorchDispatchMode):
+    """Charges a budget for what operators of torch give."""
+
+    def __init__(self, charge: Callable[[int], None]) -> None:
+        super().__init__()
+        self.charge = charge
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        found = func(*args, **(kwargs or {}))
+        for each in found if isinstance(found, tuple | list) else (found,):
+            self.charge(each.nbytes if isinstance(each, torch.Tensor) else 0)
+        return found
+
+
+def tensors_charged(metered: Metered | None) -> AbstractContextManager[Any]:
+    """While it is entered, tensors are charged for, where there is a budget."""
+    if metered is None or metered.budget is None:
+        return nullcontext()
+    return _Charged(metered.check)
+
+
 class Metered:
     """The checks of one call of a block under a budget.
 
@@ -70,7 +95,7 @@ class Metered:
 
     def tick(self) -> None:
         """A round of a loop, or a call."""
-        self._check(_ROUND)
+        self.check(_ROUND)
         self.look()
 
     def look(self) -> None:
@@ -88,9 +113,9 @@ class Metered:
             self.tick()
             found = function(*args, **named)
             if isinstance(found, str | bytes):
-                self._check(len(found))
+                self.check(len(found))
             elif isinstance(found, list | tuple | dict | set | frozenset | deque):
-                self._check(8 * len(found))
+                self.check(8 * len(found))
             return found
 
         return call
@@ -104,7 +129,8 @@ class Metered:
 
         return call
 
-    def _check(self, size: int) -> None:
+    def check(self, size: int) -> None:
+        """Checks the time, and takes note of bytes."""
         assert self.budget is not None
         try:
             self.budget.tick()

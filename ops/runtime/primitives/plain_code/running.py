@@ -7,6 +7,7 @@ import builtins
 import copy
 import re
 from collections.abc import Iterator
+from contextlib import nullcontext
 from functools import lru_cache
 from types import FunctionType
 from typing import Any
@@ -15,15 +16,17 @@ from ....graph.errors import GraphError, GuardError
 from ...interrupts.unheard import Unheard
 from ..control_flow import round_counter
 from ..nesting import check_nesting
-from . import block_texts, gone_through, guarded
+from . import block_tensors, block_texts, gone_through, guarded
 from .allowed import checked
 from .block_refusals import RefusedError, ticking
 from .growing_operators import FUNCTIONS
 from .guarded_text import CALLED, GIVING, GUARDS, OPERATOR, PAYING, TICK, Guarding, makes_sets
 from .language import BUILTINS, FILE, MUTATES
-from .metering import Metered, meter
+from .metering import Metered, meter, tensors_charged
 from .things import MAKERS
 
+OF_TENSORS = "T"
+"""How the names of arguments begin that may hold tensors."""
 LONGEST = 1 << 22
 """The characters of the longest block."""
 _CONTAINERS = (list, dict, set)
@@ -53,6 +56,10 @@ class Block:
             function = tree.body[-1]
             assert isinstance(function, ast.FunctionDef)  # says `checked`
             self.name = function.name
+            names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+            self.tensors = bool(names & {*block_tensors.MODULES}) or any(
+                each.arg.startswith(OF_TENSORS) for each in function.args.args
+            )
             self.code = compile(
                 ast.fix_missing_locations(Guarding(makes_sets(tree), metered).visit(tree)), FILE, "exec"
             )
@@ -77,7 +84,8 @@ class Block:
 
     def _names(self, guards: guarded.Guarded) -> dict[str, Any]:
         """The global names of the block."""
-        names = {"__builtins__": {}, **BUILTINS, **{CALLED.format(n): f for n, f in guarded.CALLS.items()}}
+        found = {"__import__": block_tensors.imported} if self.tensors else {}
+        names = {"__builtins__": found, **BUILTINS, **{CALLED.format(n): f for n, f in guarded.CALLS.items()}}
         names |= {"<slice>": builtins.slice, **_operations(guards), **_OPERATORS, **MAKERS}
         exec(self.code, names)  # a text that was checked, without builtins
         return names
@@ -91,10 +99,17 @@ class Block:
         others = self.fixed
         if self.changes:
             others = others | {id(each) for each in containers(given)}
+        tensors = [*block_tensors.tensors_in(given)] if self.changes or self.tensors else []
+        memory = {block_tensors.memory_of(each) for each in tensors}
         metered = Metered(meter.get(), FILE, others) if self.metered else None
-        names = self._bound(guarded.Guarded(others), metered)
+        names = self._bound(guarded.Guarded(others, memory), metered)
         try:
-            found = names[self.name](*given)
+            if self.tensors:
+                with block_tensors.device_of(tensors) or nullcontext(), tensors_charged(metered):
+                    found = names[self.name](*given)
+                found = block_tensors.separate(found, memory)
+            else:
+                found = names[self.name](*given)
         except RefusedError as refusal:
             refusal.error.user_line = self._place(refusal)  # type: ignore[attr-defined]  # for the message
             raise refusal.error from None
@@ -198,6 +213,8 @@ def is_kind(kind: Any, levels: int = 32) -> bool:
     match kind:
         case str():
             return kind == "any" or kind in _KINDS
+        case ["tensor", *_]:
+            return block_tensors.is_kind([*kind])
         case ["list" | "dict", inner]:
             return levels > 0 and is_kind(inner, levels - 1)
         case ["tuple", *parts]:
@@ -225,6 +242,9 @@ def misfit(found: Any, kind: Any) -> str | None:
     if isinstance(kind, str):
         return None if type(found) is _KINDS[kind] else type(found).__name__
     name, *parts = kind
+    if name == "tensor":
+        right = block_tensors.is_of_block(found) and block_tensors.kind_of(found)[1:] == parts
+        return None if right else _shown_kind(found)
     if type(found) is not (dict if name == "keys" else getattr(builtins, name)):
         return type(found).__name__
     if name == "keys":
@@ -253,7 +273,13 @@ def described(kind: Any) -> str:
     name, *parts = kind
     if name == "keys":
         return f"a dict with the keys {[key for key, _ in parts]}"
+    if name == "tensor":
+        return f"a tensor of {parts[0]} with {parts[1]} dimensions"
     return f"{name}[{', '.join(map(described, parts))}]"
+
+
+def _shown_kind(found: Any) -> str:
+    return described(block_tensors.kind_of(found)) if block_tensors.is_of_block(found) else type(found).__name__
 
 
 def _is_holdable(thing: Any) -> bool:
@@ -267,6 +293,6 @@ def _is_holdable(thing: Any) -> bool:
             waiting += each.values()
             if any(type(key) not in (str, int, float, bool) for key in each):
                 return False
-        elif type(each) not in (str, int, float, bool, complex, type(None)):
+        elif type(each) not in (str, int, float, bool, complex, type(None)) and not block_tensors.is_of_block(each):
             return False
     return True
