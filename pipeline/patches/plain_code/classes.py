@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 import dataclasses
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any
 
+from ....ops.runtime.primitives.plain_code.language import BUILTINS, LIBRARY
 from ....ops.runtime.user_code import attribute, is_users
 from .plain_literals import UnplainError, is_plain, name_of
 
@@ -31,6 +32,13 @@ def is_class(thing: Any) -> bool:
     return path is None or is_users(path)
 
 
+def fields_of(kind: Any) -> tuple[str, ...]:
+    """The names of the fields of a dataclass, or of tuples with named ones."""
+    if dataclasses.is_dataclass(kind):
+        return tuple(each.name for each in dataclasses.fields(kind))
+    return tuple(kind._fields) if is_named(kind) else ()
+
+
 def is_named(kind: Any) -> bool:
     """Whether a class is one of tuples with named fields, and nothing else."""
     return isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields")
@@ -49,25 +57,70 @@ def made_by(encoding: Any, kind: type, name: str) -> ast.FunctionDef:
     """
     if is_named(kind):
         return _of_record(encoding, kind, name)
-    held: dict[str, Any] = {}
-    for each in reversed(kind.__mro__[:-1]):
-        held |= vars(each)
-    table = dataclasses.is_dataclass(kind)
-    known = (*_ORDINARY, "__init__", "__post_init__", *(_DATACLASS if table else ()))
-    if others := [each for each in held if each.startswith("__") and each not in known]:
-        raise UnplainError(f"{kind.__name__} has a {others[0]} of its own")
-    if table and (params := attribute(kind, "__dataclass_params__")) and (params.frozen or params.order):
-        raise UnplainError(f"{kind.__name__} is a dataclass that is frozen or has an order")
-    new = ast.Call(name_of("new_object"), [ast.Constant(kind.__name__), *_parts(encoding, held, table, kind)], [])
+    held, new = _new(encoding, kind)
     begun: list[ast.stmt] = [ast.Assign([ast.Name("self", ast.Store())], new)]
-    if table:
-        arguments, lines = _of_dataclass(encoding, kind)
+    if dataclasses.is_dataclass(kind):
+        arguments, fields = _of_dataclass(encoding, kind)
+        if attribute(kind, "__dataclass_params__").frozen:
+            new.args.append(_table(fields))
+            lines = []
+        else:
+            lines = [
+                ast.Assign([ast.Attribute(name_of("self"), name, ast.Store())], value)
+                for name, value in fields.items()
+            ]
     else:
         arguments, lines = _of_init(encoding, held.get("__init__"))
     if "__post_init__" in held:
         function = name_of(encoding.function(held["__post_init__"]))
         lines.append(ast.Expr(ast.Call(function, [name_of("self")], [])))
     return _defined(name, arguments, [*begun, *lines, ast.Return(name_of("self"))])
+
+
+def object_of(encoding: Any, thing: Any, part: Callable[[Any], ast.expr]) -> ast.expr:
+    """The source of an object of a class of the user's, as it is.
+
+    Args:
+        encoding: of the block.
+        thing: the object.
+        part: gives the source of what it holds.
+
+    Raises:
+        UnplainError: its class does more than a block knows.
+    """
+    kind = type(thing)
+    if is_named(kind):
+        fields = ast.Tuple([ast.Constant(each) for each in kind._fields], ast.Load())
+        _of_record(encoding, kind, kind.__name__)
+        return ast.Call(ast.Call(name_of("record_class"), [ast.Constant(kind.__name__), fields], []), [*map(part, thing)], [])
+    new = _new(encoding, kind)[1]
+    new.args.append(_table({name: part(each) for name, each in vars(thing).items()}))
+    return new
+
+
+def _table(entries: Mapping[str, ast.expr]) -> ast.expr:
+    return ast.Dict([ast.Constant(name) for name in entries], [*entries.values()])
+
+
+def _new(encoding: Any, kind: type) -> tuple[dict[str, Any], ast.Call]:
+    """What a class holds, and the call that makes an object of it."""
+    held: dict[str, Any] = {}
+    for each in reversed(kind.__mro__[:-1]):
+        held |= vars(each)
+    table = dataclasses.is_dataclass(kind)
+    params = attribute(kind, "__dataclass_params__") if table else None
+    frozen = _OF_FROZEN if table and params.frozen else ()
+    known = (*_ORDINARY, "__init__", "__post_init__", *(_DATACLASS if table else ()), *frozen)
+    if others := [each for each in held if each.startswith("__") and each not in known]:
+        raise UnplainError(f"{kind.__name__} has a {others[0]} of its own")
+    if table and params.order:
+        raise UnplainError(f"{kind.__name__} is a dataclass that has an order")
+    if frozen and (not params.eq or "__post_init__" in held):
+        raise UnplainError(f"{kind.__name__} is a dataclass that is frozen and does more")
+    return held, ast.Call(name_of("new_object"), [ast.Constant(kind.__name__), *_parts(encoding, held, table, kind)], [])
+
+
+_OF_FROZEN = ("__setattr__", "__delattr__")
 
 
 def _parts(encoding: Any, held: Mapping[str, Any], table: bool, kind: type) -> list[ast.expr]:
@@ -92,29 +145,44 @@ def _parts(encoding: Any, held: Mapping[str, Any], table: bool, kind: type) -> l
     return [*tables, ast.Constant(compared)]
 
 
-def _of_dataclass(encoding: Any, kind: type) -> tuple[ast.arguments, list[ast.stmt]]:
-    """The parameters of a dataclass, and what sets its fields."""
+def _of_dataclass(encoding: Any, kind: type) -> tuple[ast.arguments, dict[str, ast.expr]]:
+    """The parameters of a dataclass, and its fields."""
     given = ast.arguments([], [], None, [], [], None, [])
-    lines = list[ast.stmt]()
+    fields = dict[str, ast.expr]()
     for each in dataclasses.fields(kind):
         if not each.init or each.name.startswith("_"):
             raise UnplainError(f"{kind.__name__} has a field that it is not given")
-        value: ast.expr = name_of(each.name)
+        if not each.compare:
+            raise UnplainError(f"{kind.__name__} has a field that is not compared")
+        name = shown_name(each.name)
+        value: ast.expr = name_of(name)
         default: ast.expr | None = None
         if each.default is not dataclasses.MISSING:
             default = encoding.source_of(each.default)
         elif each.default_factory is not dataclasses.MISSING:
             default = ast.Constant(_DEFAULT)
-            asked = ast.Compare(name_of(each.name), [ast.Eq()], [ast.Constant(_DEFAULT)])
+            asked = ast.Compare(name_of(name), [ast.Eq()], [ast.Constant(_DEFAULT)])
             value = ast.IfExp(asked, ast.Call(encoding.source_of(each.default_factory), [], []), value)
         if each.kw_only:
-            given.kwonlyargs.append(ast.arg(each.name))
+            given.kwonlyargs.append(ast.arg(name))
             given.kw_defaults.append(default)
         else:
-            given.args.append(ast.arg(each.name))
+            given.args.append(ast.arg(name))
             given.defaults += [] if default is None else [default]
-        lines.append(ast.Assign([ast.Attribute(name_of("self"), each.name, ast.Store())], value))
-    return given, lines
+        fields[each.name] = value
+    if len({*map(shown_name, fields)}) < len(fields):
+        raise UnplainError(f"{kind.__name__} has a field with the name of a builtin, and one more")
+    return given, fields
+
+
+def is_taken(name: str) -> bool:
+    """Whether a name is that of a builtin or a module of blocks."""
+    return name in BUILTINS or name in LIBRARY
+
+
+def shown_name(name: str) -> str:
+    """The name of a parameter that stands for a field: no function of a block sets the name of a builtin."""
+    return f"{name}_" if is_taken(name) else name
 
 
 def _of_init(encoding: Any, function: Any) -> tuple[ast.arguments, list[ast.stmt]]:
@@ -134,11 +202,11 @@ def _of_record(encoding: Any, kind: Any, name: str) -> ast.FunctionDef:
     own = [each for each in vars(kind) if isinstance(vars(kind)[each], FunctionType) and not each.startswith("_")]
     if own or kind.__mro__[1] is not tuple:
         raise UnplainError(f"{kind.__name__} has methods of its own")
-    given = ast.arguments([], [ast.arg(each) for each in kind._fields], None, [], [], None, [])
+    given = ast.arguments([], [ast.arg(shown_name(each)) for each in kind._fields], None, [], [], None, [])
     given.defaults = [encoding.source_of(each) for each in kind._field_defaults.values()]
     fields = ast.Tuple([ast.Constant(each) for each in kind._fields], ast.Load())
     made = ast.Call(name_of("record_class"), [ast.Constant(kind.__name__), fields], [])
-    return _defined(name, given, [ast.Return(ast.Call(made, [name_of(each) for each in kind._fields], []))])
+    return _defined(name, given, [ast.Return(ast.Call(made, [name_of(shown_name(each)) for each in kind._fields], []))])
 
 
 def _defined(name: str, arguments: ast.arguments, body: list[ast.stmt]) -> ast.FunctionDef:

@@ -22,6 +22,7 @@ from ..source.scoping import names_read, names_set
 from ..source.written_anew import definition_of
 from .classes import made_by
 from .naming import MISSING, Naming, Placing, is_object, of_library, refuse_unplain, scopes, set_in
+from .outside_objects import OutsideObjects, is_outside_object
 from .plain_literals import UnplainError, is_member, is_plain, literal, name_of
 from .regions import SAME, plainly
 from .tensor_items import TensorItems
@@ -56,6 +57,7 @@ class Encoding:
         self.constants = dict[int, tuple[str, Any, ast.expr]]()
         self.functions = dict[tuple[int, int], tuple[str, Any, ast.FunctionDef | None]]()
         self.given = dict[int, tuple[str, Any]]()
+        self.outside = OutsideObjects(self)
         self.parts = dict(parts)
         self.objects = {name: thing for name, thing in values.items() if is_object(thing)}
         tree = self._with_plain_parts(ast.Module(placed(parsed(body), code), []), values, known)
@@ -89,7 +91,7 @@ class Encoding:
         return Placing(plain).visit(tree)  # type: ignore[no-any-return]  # a module
 
     def _is_plain(self, part: ast.expr, values: Mapping[str, Any], known: Mapping[str, Any]) -> bool:
-        kept = dict(self.constants), dict(self.functions), dict(self.given)
+        kept = dict(self.constants), dict(self.functions), dict(self.given), dict(self.outside.made)
         try:
             for name in names_read([part]) & {*values} - {*self.objects}:
                 self.source_of(values[name])
@@ -97,14 +99,14 @@ class Encoding:
         except UnplainError:
             return False
         finally:
-            self.constants, self.functions, self.given = kept
+            self.constants, self.functions, self.given, self.outside.made = kept
         return True
 
     def text(self) -> str:
         """The source of the block."""
         arguments = [ast.arg(name) for name, _ in self.given.values()]
         inner = [made for _, _, made in self.functions.values() if made is not None]
-        function = _defined(NAME, ast.arguments([], arguments, None, [], [], None, []), [*inner, *self.lines])
+        function = _defined(NAME, ast.arguments([], arguments, None, [], [], None, []), [*inner, *self.outside.statements(), *self.lines])
         found = [ast.Assign([ast.Name(name, ast.Store())], value) for name, _, value in self.constants.values()]
         return written([*found, function])
 
@@ -136,6 +138,8 @@ class Encoding:
         Raises:
             UnplainError: a block cannot have it.
         """
+        if is_outside_object(thing):
+            return self.outside.source_of(thing)
         if is_traced(thing) or (isinstance(thing, list | tuple | dict) and not is_plain(thing)):
             return self._argument(thing)
         if (found := of_library(thing)) is not None:
@@ -232,7 +236,7 @@ class Encoding:
                 raise UnplainError(f"it has {found}")
         outer, local = scopes(symtable.symtable(ast.unparse(whole), "block", "exec"))
         local -= {*objects}
-        made = {name for name in local - {*given} if re.fullmatch(r"[FGHK]\d+(_\w+)?", name)}
+        made = {name for name in local - {*given} if re.fullmatch(r"[FGHKO]\d+(_\w+)?", name)}
         if hidden := (local & {*BUILTINS, *LIBRARY}) | (outer & local) | (set_in(whole) & {*objects}) | made:
             raise UnplainError(f"it sets {min(hidden)!r}")
         if SAME in known:

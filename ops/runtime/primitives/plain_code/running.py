@@ -7,6 +7,7 @@ import builtins
 import copy
 import re
 from collections.abc import Iterator
+from contextlib import nullcontext
 from functools import lru_cache
 from types import FunctionType
 from typing import Any
@@ -21,8 +22,9 @@ from .block_refusals import RefusedError, ticking
 from .growing_operators import FUNCTIONS
 from .guarded_text import CALLED, GIVING, GUARDS, OPERATOR, PAYING, TICK, Guarding, makes_sets
 from .language import BUILTINS, FILE, MUTATES
+from .library_values import bounded_decimals
 from .metering import Metered, meter
-from .things import MAKERS
+from .things import HELD, MAKERS
 
 LONGEST = 1 << 22
 """The characters of the longest block."""
@@ -49,6 +51,7 @@ class Block:
                 or isinstance(node, ast.AugAssign)
                 for node in ast.walk(tree)
             )
+            self.decimals = any(isinstance(node, ast.Name) and node.id == "decimal" for node in ast.walk(tree))
             self.changes = stores or bool(attributes & MUTATES)
             function = tree.body[-1]
             assert isinstance(function, ast.FunctionDef)  # says `checked`
@@ -94,7 +97,8 @@ class Block:
         metered = Metered(meter.get(), FILE, others) if self.metered else None
         names = self._bound(guarded.Guarded(others), metered)
         try:
-            found = names[self.name](*given)
+            with bounded_decimals() if self.decimals else nullcontext():
+                found = names[self.name](*given)
         except RefusedError as refusal:
             refusal.error.user_line = self._place(refusal)  # type: ignore[attr-defined]  # for the message
             raise refusal.error from None
@@ -123,7 +127,7 @@ class Block:
             names[TICK] = metered.look
         elif metered is not None:
             names |= {CALLED.format(name): metered.charging(each) for name, each in guarded.CALLS.items()}
-            names |= {name: metered.charging(names[name]) for name in (*PAYING, *_OPERATORS)}
+            names |= {name: metered.charging(names[name]) for name in (*PAYING, *_OPERATORS, HELD)}
             names |= {name: metered.giving(names[name]) for name in GIVING} | {TICK: metered.tick}
         for name, each in self.held.items():
             if isinstance(each, FunctionType) and each.__code__.co_filename == FILE:
@@ -140,7 +144,7 @@ def _operations(guards: guarded.Guarded) -> dict[str, Any]:
         gone_through.gathered, gone_through.require_few, guards.augmented, guards.augment_entry,
         guards.function, block_texts.formatted, block_texts.joined, ticking(round_counter()), guards.fields,
     )  # fmt: skip
-    return dict(zip(GUARDS, found, strict=True))
+    return {**dict(zip(GUARDS, found, strict=True)), HELD: guards.hold}
 
 
 def _rebound(function: FunctionType, names: dict[str, Any]) -> FunctionType:

@@ -17,9 +17,10 @@ class Thing:
         getters: functions of it that give what is asked for like a field.
         constants: what its class holds.
         compared: whether two with equal fields are equal, as those of a dataclass are; else each equals itself alone.
+        fields: those of an object that does not change.
     """
 
-    __slots__ = ("compared", "constants", "fields", "getters", "kind", "methods")
+    __slots__ = ("compared", "constants", "fields", "frozen", "getters", "kind", "methods")
 
     def __init__(
         self,
@@ -28,12 +29,13 @@ class Thing:
         getters: Mapping[str, Callable[..., Any]],
         constants: Mapping[str, Any],
         compared: bool,
+        fields: Mapping[str, Any] | None = None,
     ) -> None:
         if type(kind) is not str or not kind.isidentifier():
             raise TypeError("the name of a class is no identifier")
         self.kind, self.methods, self.getters = kind, methods, getters
         self.constants, self.compared = constants, compared
-        self.fields = dict[str, Any]()
+        self.fields, self.frozen = dict[str, Any](fields or {}), fields is not None
 
     def get(self, name: str) -> Any:
         """What Python gives for an attribute.
@@ -57,6 +59,8 @@ class Thing:
         return list(self.fields.values()) == list(other.fields.values())
 
     def __hash__(self) -> int:
+        if self.compared and self.frozen:
+            return hash(tuple(self.fields.values()))
         if self.compared:
             raise TypeError(f"unhashable type: {self.kind!r}")
         return id(self)
@@ -91,6 +95,8 @@ def same(one: Any, other: Any) -> bool:
     return one is other
 
 
+HELD = "held_outside"
+"""The function of a block that takes note of what it must not change."""
 MAKERS = {"new_object": Thing, "record_class": record_class, "member": member, "is_same_object": same}
 """What makes them, by its names in a block."""
 
