@@ -8,10 +8,11 @@ import functools
 import inspect
 import sys
 from abc import ABC, ABCMeta
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any, Generic, Protocol
 
+from ....ops.runtime.primitives.plain_code.language import BUILTINS, LIBRARY
 from ....ops.runtime.primitives.plain_code.things import SPECIAL
 from ....ops.runtime.user_code import attribute, is_users
 from .plain_literals import UnplainError, is_plain, name_of
@@ -38,6 +39,21 @@ def is_class(thing: Any) -> bool:
 def is_named(kind: Any) -> bool:
     """Whether a class is one of tuples with named fields, and nothing else."""
     return isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields")
+
+
+def fields_of(kind: Any) -> tuple[str, ...]:
+    """The names of the fields of a dataclass, or of tuples with named ones."""
+    return tuple(kind._fields) if is_named(kind) else tuple(each.name for each in _fields(kind))
+
+
+def is_taken(name: str) -> bool:
+    """Whether a name is that of a builtin or a module of blocks."""
+    return name in BUILTINS or name in LIBRARY
+
+
+def shown_name(name: str) -> str:
+    """The name of a parameter that stands for a field: no function of a block sets the name of a builtin."""
+    return f"{name}_" if is_taken(name) else name
 
 
 def labels(kind: type) -> list[str]:
@@ -73,6 +89,27 @@ def made_by(encoding: Any, kind: type, name: str) -> ast.FunctionDef:
     elif not table:
         arguments = ast.arguments([], [], None, [], [], None, [])
     return _defined(name, arguments, [*body, ast.Return(name_of("self"))])
+
+
+def object_of(encoding: Any, thing: Any, part: Callable[[Any], ast.expr]) -> ast.expr:
+    """The source of an object of a class of the user's, as it is.
+
+    Args:
+        encoding: of the block.
+        thing: the object.
+        part: gives the source of what it holds.
+
+    Raises:
+        UnplainError: its class does more than a block knows.
+    """
+    kind = type(thing)
+    if is_named(kind):
+        values: list[ast.expr] = [ast.Tuple([ast.Constant(each) for each in record_fields(kind)], ast.Load())]
+        values.append(ast.Tuple([*map(part, thing)], ast.Load()))
+        return ast.Call(name_of("record"), [ast.Constant(kind.__name__), *values], [])
+    held = vars(thing)
+    fields = ast.Dict([ast.Constant(each) for each in held], [*map(part, held.values())])
+    return ast.Call(name_of("new_object"), [name_of(encoding.kind_name(kind)), fields], [])
 
 
 def _calling(encoding: Any, function: Any, given: list[ast.expr], named: str = "") -> ast.stmt:
@@ -181,7 +218,7 @@ def _table(kind: type, held: Mapping[str, Any]) -> Any:
     if "__hash__" in own and any(each.hash not in (None, each.compare) for each in fields):
         raise UnplainError(f"{kind.__name__} has fields that only its hash leaves out")
     return (
-        tuple(each.name for each in fields if each.init), compared if "__eq__" in own else None,
+        tuple((each.name, shown_name(each.name)) for each in fields if each.init), compared if "__eq__" in own else None,
         shown if "__repr__" in own else None, _is_generated(held.get("__setattr__")), "__lt__" in own,
         "__hash__" in own, names, kind.__qualname__,
     )  # fmt: skip
@@ -201,11 +238,13 @@ def _of_dataclass(encoding: Any, kind: type) -> tuple[ast.arguments, ast.Dict]:
         if not each.init:
             continue
         if each.kw_only:
-            given.kwonlyargs.append(ast.arg(each.name))
+            given.kwonlyargs.append(ast.arg(shown_name(each.name)))
             given.kw_defaults.append(default)
         else:
-            given.args.append(ast.arg(each.name))
+            given.args.append(ast.arg(shown_name(each.name)))
             given.defaults += [] if default is None else [default]
+    if len({shown_name(each.name) for each in _fields(kind)}) < len(_fields(kind)):
+        raise UnplainError(f"{kind.__name__} has a field with the name of a builtin, and one more")
     return given, fields
 
 
@@ -213,14 +252,14 @@ def _of_field(encoding: Any, field: Any) -> tuple[ast.expr | None, ast.expr | No
     """What a field is set to, and the default of its parameter; None for none."""
     if field.default is not dataclasses.MISSING:
         default = encoding.source_of(field.default)
-        return (name_of(field.name) if field.init else default), default
+        return (name_of(shown_name(field.name)) if field.init else default), default
     if field.default_factory is dataclasses.MISSING:
-        return (name_of(field.name) if field.init else None), None
+        return (name_of(shown_name(field.name)) if field.init else None), None
     made = ast.Call(_factory(encoding, field.default_factory), [], [])
     if not field.init:
         return made, None
-    asked = ast.Call(name_of("is_default"), [name_of(field.name), ast.Constant(_DEFAULT)], [])
-    return ast.IfExp(asked, made, name_of(field.name)), ast.Constant(_DEFAULT)
+    asked = ast.Call(name_of("is_default"), [name_of(shown_name(field.name)), ast.Constant(_DEFAULT)], [])
+    return ast.IfExp(asked, made, name_of(shown_name(field.name))), ast.Constant(_DEFAULT)
 
 
 def _factory(encoding: Any, factory: Any) -> ast.expr:
@@ -232,11 +271,11 @@ def _factory(encoding: Any, factory: Any) -> ast.expr:
 
 def _of_record(encoding: Any, kind: Any, name: str) -> ast.FunctionDef:
     """The function that stands for a class of tuples with named fields."""
-    given = ast.arguments([], [ast.arg(each) for each in record_fields(kind)], None, [], [], None, [])
+    given = ast.arguments([], [ast.arg(shown_name(each)) for each in record_fields(kind)], None, [], [], None, [])
     given.defaults = [encoding.source_of(each) for each in kind._field_defaults.values()]
     fields = ast.Tuple([ast.Constant(each) for each in kind._fields], ast.Load())
     made = ast.Call(name_of("record_class"), [ast.Constant(kind.__name__), fields], [])
-    return _defined(name, given, [ast.Return(ast.Call(made, [name_of(each) for each in kind._fields], []))])
+    return _defined(name, given, [ast.Return(ast.Call(made, [name_of(shown_name(each)) for each in kind._fields], []))])
 
 
 def record_fields(kind: Any) -> tuple[str, ...]:

@@ -28,6 +28,7 @@ from ..source.written_anew import definition_of
 from .base_methods import BaseMethods, content
 from .classes import kind_of, made_by
 from .naming import MISSING, Naming, Placing, is_object, of_library, of_torch, refuse_unplain, scopes, set_in
+from .outside_objects import OutsideObjects, is_outside_object
 from .plain_literals import UnplainError, is_member, is_plain, literal, name_of
 from .regions import ASKED, plainly
 from .tensor_items import TensorItems
@@ -69,6 +70,7 @@ class Encoding:
         self.constants = dict[int, tuple[str, Any, ast.expr]]()
         self.functions = dict[tuple[int, int], tuple[str, Any, ast.stmt | None]]()
         self.given = dict[int, tuple[str, Any]]()
+        self.outside = OutsideObjects(self)
         self.parts = dict(parts)
         self.objects = {name: thing for name, thing in values.items() if is_object(thing)}
         tree = self._with_plain_parts(ast.Module(placed(parsed(body), code), []), values, known)
@@ -103,7 +105,8 @@ class Encoding:
 
     def _is_plain(self, part: ast.expr, values: Mapping[str, Any], known: Mapping[str, Any]) -> bool:
         """Whether an expression can stand in the block; of tensors it asks no more there than to go through them."""
-        kept = dict(self.constants), dict(self.functions), dict(self.given), self.tensors, self.uses_torch
+        kept = dict(self.constants), dict(self.functions), dict(self.given), dict(self.outside.made)
+        of_tensors = self.tensors, self.uses_torch
         goes_through = isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id in _GOING
         self.tensors = self.tensors and goes_through
         try:
@@ -113,7 +116,8 @@ class Encoding:
         except UnplainError:
             return False
         finally:
-            self.constants, self.functions, self.given, self.tensors, self.uses_torch = kept
+            self.constants, self.functions, self.given, self.outside.made = kept
+            self.tensors, self.uses_torch = of_tensors
         return True
 
     def text(self) -> str:
@@ -121,7 +125,8 @@ class Encoding:
         arguments = [ast.arg(name) for name, _ in self.given.values()]
         inner = [made for _, _, made in self.functions.values() if made is not None]
         inner.sort(key=lambda each: not isinstance(each, ast.FunctionDef))  # classes are made of functions
-        function = _defined(NAME, ast.arguments([], arguments, None, [], [], None, []), [*inner, *self.lines])
+        lines = [*inner, *self.outside.statements(), *self.lines]
+        function = _defined(NAME, ast.arguments([], arguments, None, [], [], None, []), lines)
         found = [ast.Assign([ast.Name(name, ast.Store())], value) for name, _, value in self.constants.values()]
         return written([*found, function])
 
@@ -156,6 +161,8 @@ class Encoding:
         if self.tensors and isinstance(thing, torch.Tensor):
             self.uses_torch = True
             return self._argument(thing)
+        if is_outside_object(thing):
+            return self.outside.source_of(thing)
         if is_traced(thing) or (isinstance(thing, list | tuple | dict) and not is_plain(thing)):
             return self._argument(thing)
         if (found := of_library(thing)) is not None:
@@ -267,7 +274,7 @@ class Encoding:
                 raise UnplainError(f"it has {found}")
         outer, local = scopes(symtable.symtable(ast.unparse(whole), "block", "exec"))
         local -= {*objects}
-        made = {name for name in local - {*given} if re.fullmatch(r"[CFGHKT]\d+(_\w+)?", name)}
+        made = {name for name in local - {*given} if re.fullmatch(r"[CFGHKOT]\d+(_\w+)?", name)}
         if hidden := (local & {*BUILTINS, *LIBRARY, *MODULES}) | (outer & local) | (set_in(whole) & {*objects}) | made:
             raise UnplainError(f"it sets {min(hidden)!r}")
         if taken := {*ASKED} & ({*known} | local):

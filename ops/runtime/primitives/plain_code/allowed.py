@@ -81,7 +81,14 @@ def field_is_hidden(name: str) -> bool:
 
 def _are_errors(kind: Any) -> bool:
     parts = kind.elts if isinstance(kind, ast.Tuple) else [kind]
-    return all(isinstance(each, ast.Name) and each.id in BUILTINS for each in parts)
+    return all((isinstance(each, ast.Name) and each.id in BUILTINS) or _is_of_decimals(each) for each in parts)
+
+
+def _is_of_decimals(part: Any) -> bool:
+    match part:
+        case ast.Attribute(ast.Name("decimal"), "InvalidOperation"):
+            return True
+    return False
 
 
 def checked(text: str) -> ast.Module:
@@ -141,6 +148,10 @@ def _is_named(part: ast.AST) -> bool:
     match part:
         case ast.Call(ast.Attribute(ast.Name("collections"), "Counter" | "OrderedDict")):
             return True
+        case ast.Call(ast.Attribute(ast.Name("decimal"), "Decimal"), [ast.Constant(str())], []):
+            return True
+        case ast.Call(ast.Attribute(ast.Name("datetime")), args, []):
+            return all(isinstance(each, ast.Constant) for each in args)
     return isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id in _MAKERS
 
 

@@ -12,9 +12,11 @@ from ..nesting import check_nesting
 from ..text import texts
 from .block_refusals import refuse, within
 from .gone_through import bounded_items, ordered
+from .library_values import VALUES, text_of_value
 from .things import Thing, class_name
 
 _SCALARS = (str, int, float, complex, bool, bytes, type(None))
+_TEXTED = (*_SCALARS, *VALUES)
 _CONTAINERS = (list, tuple, dict)
 
 
@@ -88,7 +90,7 @@ def require_plain(value: Any, others: tuple[type, ...] = ()) -> Any:
     Raises:
         RefusedError: it holds something else, or too much.
     """
-    if type(value) in _SCALARS:
+    if type(value) in _TEXTED:
         return value
     if isinstance(value, BaseException):
         if any(type(each) not in _SCALARS for each in value.args):
@@ -100,8 +102,8 @@ def require_plain(value: Any, others: tuple[type, ...] = ()) -> Any:
     while waiting:
         each = waiting.pop()
         if isinstance(each, _CONTAINERS):
-            waiting += [item for item in each if type(item) not in _SCALARS]
-            waiting += [item for item in each.values() if type(item) not in _SCALARS] if isinstance(each, dict) else []
+            waiting += [item for item in each if type(item) not in _TEXTED]
+            waiting += [item for item in each.values() if type(item) not in _TEXTED] if isinstance(each, dict) else []
         elif isinstance(each, set | frozenset) and all(type(item) in _SCALARS for item in each):
             ordered(each)
         elif not isinstance(each, (*_SCALARS, *others)):
@@ -114,6 +116,8 @@ def formatted(value: Any, conversion: str, spec: str) -> str:
     kind = type(value)
     if not spec and not conversion and (kind is str or kind is int or kind is float):
         return str(value)
+    if kind in VALUES:
+        return text_of_value(value, conversion, spec)
     if kind not in _SCALARS:
         found = as_shown(value, conversion)
         if found is not value or isinstance(value, BaseException | set | frozenset):
@@ -203,35 +207,44 @@ def normalized(form: str, text: str) -> str:
     return str(within(texts.normalized, form, text))
 
 
-def substituted(pattern: Any, new: Any, text: str, count: int = 0, flags: int = 0) -> str:
+def substituted(pattern: Any, repl: Any, string: str, count: int = 0, flags: int = 0) -> str:
     """``re.sub``, whose result stays within the bound on texts."""
     compiled: re.Pattern[str] = re.compile(pattern, flags)
     made = 0
 
     def replaced(found: Any) -> Any:
         nonlocal made
-        part = new(found) if callable(new) else found.expand(new)
+        part = repl(found) if callable(repl) else found.expand(repl)
         made += len(part) if isinstance(part, str | bytes) else 0
         if made > bounded.MOST_ITEMS:
             refuse("a text grows too large", expected=f"at most {bounded.MOST_ITEMS} characters")
         return part
 
-    few = not isinstance(new, str) or (len(text) + 1) * (len(new) + 1) <= bounded.MOST_ITEMS
-    plain = isinstance(new, str) and "\\" not in new and few
-    if not few and "\\" in new:  # each group may be as long as the text
+    few = not isinstance(repl, str) or (len(string) + 1) * (len(repl) + 1) <= bounded.MOST_ITEMS
+    plain = isinstance(repl, str) and "\\" not in repl and few
+    if not few and "\\" in repl:  # each group may be as long as the text
         refuse("a text grows too large", expected=f"at most {bounded.MOST_ITEMS} characters")
-    return compiled.sub(new if plain else replaced, text, count)
+    return compiled.sub(repl if plain else replaced, string, count)
 
 
 def searching(name: str) -> Callable[..., Any]:
-    """``re.findall`` and its kin, which find no more groups than may be."""
+    """``pattern.findall`` and its kin, which find no more groups than may be."""
 
-    def call(pattern: Any, text: str, *rest: Any, **named: Any) -> Any:
-        compiled = re.compile(pattern, named.pop("flags", 0))
+    def call(compiled: Any, text: str, *rest: Any, **named: Any) -> Any:
         within(texts.check_groups, compiled, text)
         return getattr(compiled, name)(text, *rest, **named)
 
     return call
+
+
+def all_found(pattern: Any, string: str, flags: int = 0) -> Any:
+    """``re.findall``."""
+    return SEARCHES["findall"](re.compile(pattern, flags), string)
+
+
+def cut_apart(pattern: Any, string: str, maxsplit: int = 0, flags: int = 0) -> Any:
+    """``re.split``."""
+    return SEARCHES["split"](re.compile(pattern, flags), string, maxsplit)
 
 
 SEARCHES = {name: searching(name) for name in ("findall", "split")}

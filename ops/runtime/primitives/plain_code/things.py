@@ -40,7 +40,7 @@ class Kind:
         getters: functions of it that give what is asked for like a field.
         setters: functions that take what such a one is set to.
         constants: what the class holds.
-        table: of a dataclass, else None: the fields that it is made of, those by which two are compared, those that
+        table: of a dataclass, else None: the fields that it is made of, each with the name of its parameter, those by which two are compared, those that
             are shown (None where they are not), whether it is frozen, has an order, and is a key.
         make: makes an object.
     """
@@ -287,6 +287,8 @@ def is_default(thing: Any, default: str) -> bool:
     return type(thing) is str and thing == default
 
 
+HELD = "held_outside"
+"""The function of a block that takes note of what it must not change."""
 MAKERS = {
     "new_class": Kind, "new_object": new_object, "record_class": record_class, "record": record, "member": member,
     "is_same_object": same, "is_of_class": is_of, "is_default": is_default, "not_implemented": NotImplemented,
@@ -306,7 +308,8 @@ def replaced(thing: Any, /, **changes: Any) -> Any:
     if table is None:
         raise TypeError("replace() should be called on dataclass instances")
     assert isinstance(thing, Thing)
-    return thing.kind.make(**{name: thing.get(name) for name in table[0]} | changes)
+    values = {given: changes.pop(name) if name in changes else thing.get(name) for name, given in table[0]}
+    return thing.kind.make(**values, **changes)
 
 
 def as_dict(thing: Any) -> Any:
