@@ -24,7 +24,7 @@ from ...proxies.lists import TracedList
 from ...proxies.make import TracedOptional
 from ...proxies.scalars import TracedBool, TracedComplex, TracedFloat, TracedInt
 from ...proxies.strings import TracedStr
-from .classes import fields_of, is_class, is_named, is_taken, labels, shown_name
+from .user_classes.classes import fields_of, is_class, is_named, is_taken, labels, shown_name
 from .plain_literals import UnplainError, is_plain, name_of
 
 MISSING: Any = object()

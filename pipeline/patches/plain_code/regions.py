@@ -10,6 +10,7 @@ from typing import Any
 from ....ops.runtime.primitives.plain_code.allowed import refused
 from ..source.changed_containers import own_containers
 from ..source.scoping import certainly_set, names_read, names_set, parameters, read_first, within
+from .beginnings import begin, makes_new
 from .user_lines import parsed, same_place, written
 
 
@@ -46,65 +47,15 @@ def with_blocks(function: ast.FunctionDef, regions: Collection[Statements], free
         place = next((n for n, each in enumerate(function.body) if _holds(each, region.line)), None)
         if place is None:
             continue
-        first, end = _begin(function.body, place, region.loops, region.tensors), len(function.body) if region.rest else place + 1
+        first, end = (
+            begin(function.body, place, region.loops, region.tensors),
+            len(function.body) if region.rest else place + 1,
+        )
         made = None if first is None else _CutOut(function, first, end, free).call(region.result, region.tensors)
         if made is not None:
             function.body[first:end] = [made]
             count += 1
     return count
-
-
-def _begin(body: Sequence[ast.stmt], place: int, loops: int, tensors: bool) -> int | None:
-    """The place of the first statement, with what sets variables to new lists and the like right before it.
-
-    None where there are fewer loops before.
-    """
-    for _ in range(loops):
-        before = [n for n, each in enumerate(body[:place]) if isinstance(each, ast.For | ast.While)]
-        if not before:
-            return None
-        place = before[-1]
-    while place and _begins(body[place - 1], tensors):
-        place -= 1
-    return place
-
-
-def _begins(line: ast.stmt, tensors: bool) -> bool:
-    """Whether a statement defines a function, or sets variables to what asks for nothing but their own parts."""
-    if isinstance(line, ast.FunctionDef):
-        return True
-    if not isinstance(line, ast.Assign | ast.AnnAssign) or line.value is None:
-        return False
-    values = line.value.elts if isinstance(line.value, ast.Tuple) else [line.value]
-    return all(
-        isinstance(each, ast.Constant | ast.UnaryOp) or makes_new(each) or _makes_object(each) or (tensors and _makes_tensor(each)) for each in values
-    )
-
-
-def _makes_tensor(value: ast.expr) -> bool:
-    """Whether an expression makes a new tensor, which a loop may fill."""
-    return isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _OF_TENSORS
-
-
-_OF_TENSORS = ("zeros", "ones", "full", "zeros_like", "ones_like", "full_like", "clone", "new_zeros", "new_full", "eye")
-
-
-def _makes_object(value: ast.expr) -> bool:
-    """Whether an expression makes an object of a class, by its name."""
-    return isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id[:1].isupper()
-
-
-def makes_new(value: ast.expr) -> bool:
-    """Whether an expression makes a new list, dict or set."""
-    match value:
-        case ast.BinOp(one, ast.Mult(), other):
-            return isinstance(one, ast.List) or isinstance(other, ast.List)
-        case ast.Call(ast.Name() | ast.Attribute() as function):
-            return ast.unparse(function).removeprefix("collections.") in _MAKERS
-    return isinstance(value, ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp)
-
-
-_MAKERS = ("set", "dict", "list", "sorted", "Counter", "OrderedDict", "defaultdict", "deque")
 
 
 def _holds(line: ast.stmt, number: int) -> bool:
@@ -307,6 +258,9 @@ class Hoisting:
 
     def _without(self, part: Any) -> Any:
         """An expression, or the parts of it that are taken out whole."""
+        if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id in ("zip", "enumerate"):
+            part.args = [self._without(each) for each in part.args]  # they give what no recording holds
+            return part
         reads = names_read([part]) if isinstance(part, ast.expr) else set()
         if isinstance(part, ast.Call) and reads & {*self.given} and not reads & {*self.written}:
             return self._taken(part)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import ast
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
-from ....ops.runtime.primitives.plain_code.things import HELD
-from ...proxies.base import is_traced
+from .....ops.runtime.primitives.plain_code.things import HELD
+from ....proxies.base import is_traced
 from .classes import is_class, is_named, object_of
-from .plain_literals import UnplainError, is_plain, name_of
+from ..plain_literals import UnplainError, is_plain, name_of
 
 _CONTAINERS = (list, tuple, dict)
+_FUNCTIONS = (FunctionType, BuiltinFunctionType, type)
 MOST_OBJECTS = 10_000
 
 
 def is_outside_object(thing: Any) -> bool:
-    """Whether a thing is an object of a class of the user's, or a list, tuple or dict with one."""
+    """Whether a thing is an object of a class of the user's, or a list, tuple or dict with one, or with functions."""
     waiting, seen = [thing], set[int]()
     while waiting:
         each = waiting.pop()
@@ -24,6 +26,8 @@ def is_outside_object(thing: Any) -> bool:
         seen.add(id(each))
         if type(each) in _CONTAINERS:
             waiting += [*each, *each.values()] if type(each) is dict else each
+        elif each is not thing and isinstance(each, _FUNCTIONS) and not is_named(each):
+            return True
         elif not is_plain(each) and (is_class(type(each)) or is_named(type(each))):
             return True
     return False
@@ -75,6 +79,8 @@ class OutsideObjects:
     def _part(self, thing: Any) -> ast.expr:
         if type(thing) in _CONTAINERS and not is_plain(thing):
             return self.source_of(thing)
+        if is_class(thing):
+            return name_of(self.encoding.class_name(thing))
         found: ast.expr = self.encoding.source_of(thing)
         return found
 

@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any, Generic, Protocol
 
-from ....ops.runtime.primitives.plain_code.language import BUILTINS, LIBRARY
-from ....ops.runtime.primitives.plain_code.things import SPECIAL
-from ....ops.runtime.user_code import attribute, is_users
-from .plain_literals import UnplainError, is_plain, name_of
+from .....ops.runtime.primitives.plain_code.language import BUILTINS, LIBRARY
+from .....ops.runtime.primitives.plain_code.things import SPECIAL
+from .....ops.runtime.user_code import attribute, is_users
+from ..plain_literals import UnplainError, is_plain, name_of
 
 _ORDINARY = (
     "__module__", "__doc__", "__dict__", "__weakref__", "__annotations__", "__qualname__", "__firstlineno__",

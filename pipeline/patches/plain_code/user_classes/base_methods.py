@@ -6,8 +6,8 @@ import ast
 from types import FunctionType
 from typing import Any
 
-from .naming import MISSING
-from .plain_literals import UnplainError
+from ..naming import MISSING
+from ..plain_literals import UnplainError
 
 
 class BaseMethods(ast.NodeTransformer):
