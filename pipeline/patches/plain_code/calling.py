@@ -20,6 +20,7 @@ from ....ops.runtime.user_code import is_users, user_line
 from ...proxies.trees import concrete, list_type
 from ...recording.recorder import Recorder
 from ...recording.results import wrapped_scalar
+from ...rules.tried_lines import tried_line
 from ..python.operations import active
 from ..redirect import stand_in
 from ..source.scoping import leaves
@@ -140,7 +141,7 @@ def _recorded(recorder: Recorder, text: str, given: list[Any], kind: Any) -> Any
     arguments = recorder.arguments((text, kind, *given))
     varies = any(recorder.values.varies(leaf) for leaf in _leaves(given))
     output, stand_in = _wrapped(recorder, kind, found, varies)
-    recorder.nodes.append(Node(Operator("py.plain_code"), arguments, {}, output, user_line(), True))
+    recorder.nodes.append(Node(Operator("py.plain_code"), arguments, {}, output, tried_line(), True))
     return stand_in
 
 

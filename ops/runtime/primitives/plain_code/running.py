@@ -22,8 +22,9 @@ from .block_refusals import RefusedError, ticking
 from .growing_operators import FUNCTIONS
 from .guarded_text import CALLED, GIVING, GUARDS, OPERATOR, PAYING, TICK, Guarding, makes_sets
 from .language import BUILTINS, FILE, MUTATES
+from .library_values import bounded_decimals
 from .metering import Metered, meter, tensors_charged
-from .things import MAKERS
+from .things import HELD, MAKERS
 
 OF_TENSORS = "T"
 """How the names of arguments begin that may hold tensors."""
@@ -52,6 +53,7 @@ class Block:
                 or isinstance(node, ast.AugAssign)
                 for node in ast.walk(tree)
             )
+            self.decimals = any(isinstance(node, ast.Name) and node.id == "decimal" for node in ast.walk(tree))
             self.changes = stores or bool(attributes & MUTATES)
             function = tree.body[-1]
             assert isinstance(function, ast.FunctionDef)  # says `checked`
@@ -104,12 +106,14 @@ class Block:
         metered = Metered(meter.get(), FILE, others) if self.metered else None
         names = self._bound(guarded.Guarded(others, memory), metered)
         try:
+            decimals = bounded_decimals() if self.decimals else nullcontext()
             if self.tensors:
-                with block_tensors.device_of(tensors) or nullcontext(), tensors_charged(metered):
+                with block_tensors.device_of(tensors) or nullcontext(), tensors_charged(metered), decimals:
                     found = names[self.name](*given)
                 found = block_tensors.separate(found, memory)
             else:
-                found = names[self.name](*given)
+                with decimals:
+                    found = names[self.name](*given)
         except RefusedError as refusal:
             refusal.error.user_line = self._place(refusal)  # type: ignore[attr-defined]  # for the message
             raise refusal.error from None
@@ -138,7 +142,7 @@ class Block:
             names[TICK] = metered.look
         elif metered is not None:
             names |= {CALLED.format(name): metered.charging(each) for name, each in guarded.CALLS.items()}
-            names |= {name: metered.charging(names[name]) for name in (*PAYING, *_OPERATORS)}
+            names |= {name: metered.charging(names[name]) for name in (*PAYING, *_OPERATORS, HELD)}
             names |= {name: metered.giving(names[name]) for name in GIVING} | {TICK: metered.tick}
         for name, each in self.held.items():
             if isinstance(each, FunctionType) and each.__code__.co_filename == FILE:
@@ -156,7 +160,7 @@ def _operations(guards: guarded.Guarded) -> dict[str, Any]:
         guards.function, block_texts.formatted, block_texts.joined, ticking(round_counter()), guards.fields,
         guarded.entry_of,
     )  # fmt: skip
-    return dict(zip(GUARDS, found, strict=True))
+    return {**dict(zip(GUARDS, found, strict=True)), HELD: guards.hold}
 
 
 def _rebound(function: FunctionType, names: dict[str, Any]) -> FunctionType:
