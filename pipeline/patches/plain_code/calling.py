@@ -6,13 +6,14 @@ import ast
 import sys
 from collections.abc import Callable
 from functools import partial
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any
 
 import torch
 
 from ....ops.graph.errors import RecordError, TracepackError
-from ....ops.graph.graph import Node, Operator, Value
+from ....ops.graph.graph import BodyCall, Node, Operator, Value
+from ....ops.graph.operators.names import DRAWING
 from ....ops.graph.types import ANY, SCALARS
 from ....ops.runtime.primitives.plain_code.block_tensors import kind_of
 from ....ops.runtime.primitives.plain_code.running import plain_code
@@ -21,6 +22,7 @@ from ...proxies.trees import concrete, list_type
 from ...recording.recorder import Recorder
 from ...recording.results import wrapped_scalar
 from ...rules.tried_lines import tried_line
+from ...running.runner import may_write
 from ..python.operations import active
 from ..redirect import stand_in
 from ..source.scoping import leaves
@@ -65,10 +67,10 @@ def run_block(
             before = dict(zip(names, values[count:], strict=True))
             gives = [partial(_early, recorder, part, give) for part, give in zip(hoisted, values[:count], strict=True)]
             parts = {name: (source, give) for (name, source, _), give in zip(hoisted, gives, strict=True)}
-            frame = sys._getframe(1)
+            frame = _users_frame(sys._getframe(1))
             shared = shared_names({name: before[name] for name in own[0]}, frame, {*names, *own[1]})
             alone = [name for name in own[0] if name not in shared]
-            encoding = Encoding(text, before, alone, frame.f_globals, _users_code(frame), parts, tensors)
+            encoding = Encoding(text, before, alone, frame.f_globals, frame.f_code, parts, tensors)
             written, given = encoding.text(), encoding.arguments()
             if encoding.uses_torch:
                 recorder.pin_setting("default_dtype")
@@ -86,17 +88,24 @@ def _early(recorder: Recorder, part: tuple[str, str, bool], give: Callable[[], A
     """
     count = len(recorder.nodes)
     found = give()
-    if part[2] and any(acts(node) for node in recorder.nodes[count:]):
+    if part[2] and any(_acts(node) for node in recorder.nodes[count:]):
         raise UnplainError(f"it would run {part[1]} too early")
     return found
 
 
-def _users_code(frame: FrameType) -> CodeType:
-    """The code of the user's function that a call came from."""
+def _acts(node: Node) -> bool:
+    """Whether a node may change something, or draws random numbers."""
+    if isinstance(node.target, BodyCall) and any(_acts(inner) for inner in node.target.body.graph.nodes):
+        return True
+    return may_write(node) or (isinstance(node.target, Operator) and node.target.name in DRAWING)
+
+
+def _users_frame(frame: FrameType) -> FrameType:
+    """That of the user's function that a call came from."""
     found: FrameType | None = frame
     while found is not None and not is_users(found.f_code.co_filename):
         found = found.f_back
-    return (found or frame).f_code
+    return found or frame
 
 
 def _split(text: str) -> Any:

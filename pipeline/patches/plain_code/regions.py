@@ -10,7 +10,7 @@ from typing import Any
 from ....ops.runtime.primitives.plain_code.allowed import refused
 from ..source.changed_containers import own_containers
 from ..source.scoping import certainly_set, names_read, names_set, parameters, read_first, within
-from .beginnings import begin, makes_new
+from .beginnings import begin, begins, makes_new
 from .user_lines import parsed, same_place, written
 
 
@@ -115,7 +115,6 @@ class _CutOut:
         call = _called(text, given, (self.own & {*given}, names_read(self.after)), False, tensors, hoisting)
         targets: list[ast.expr] = [ast.Name(each, ast.Store()) for each in results]
         return _placed(ast.Assign([ast.Tuple(targets, ast.Store())], call), self.body[0])
-
 
     def _hoisted(self, changed: set[str], given: set[str]) -> tuple[list[ast.stmt], Hoisting]:
         """The statements without what is taken out of them: nothing that reads a list which they may have changed."""
@@ -256,7 +255,7 @@ class Hoisting:
                 line.value = self._without(line.value)
             case ast.If() if not self.leaves:
                 line.test = self._truth(line.test)
-        self.acts = self.acts or not isinstance(line, ast.Assign) or not _begins(line, tensors=False)
+        self.acts = self.acts or not begins(line, tensors=False)
         self.leaves = self.leaves or any(isinstance(part, ast.Return | ast.Raise) for part in within(line))
         return line
 

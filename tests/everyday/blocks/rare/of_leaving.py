@@ -116,3 +116,28 @@ def pure(xs, x):
         if v > 1000:
             return -1.0
     return x.sum().item()
+
+
+class Cum(torch.nn.Module):
+    """Adds up what it is given."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("s", torch.zeros(()))
+
+    def forward(self, x):
+        self.s.add_(x.sum())
+        return x + self.s
+
+
+def with_state(op):
+    def f(xs, x):
+        for v in xs:
+            try:
+                k = 10 // v
+            except ZeroDivisionError:
+                return -1.0
+        s = op(x).sum().item()
+        return s
+
+    return f
