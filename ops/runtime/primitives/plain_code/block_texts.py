@@ -14,6 +14,7 @@ from .block_refusals import refuse, within
 from .gone_through import bounded_items, ordered
 from .library_values import VALUES, text_of_value
 from .things import Thing, class_name
+from .user_names import names_a_function_of_a_block
 
 _SCALARS = (str, int, float, complex, bool, bytes, type(None))
 _TEXTED = (*_SCALARS, *VALUES)
@@ -95,6 +96,8 @@ def require_plain(value: Any, others: tuple[type, ...] = ()) -> Any:
     if isinstance(value, BaseException):
         if any(type(each) not in _SCALARS for each in value.args):
             refuse("the text of an error holds more than texts and numbers", got=type(value).__name__)
+        if names_a_function_of_a_block(value):
+            refuse("the text of an error names what makes an object of a class", got=str(value)[:80])
         return value
     ordered(value)
     within(check_nesting, [value])

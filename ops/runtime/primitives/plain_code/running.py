@@ -25,6 +25,7 @@ from .language import BUILTINS, FILE, MUTATES
 from .library_values import bounded_decimals
 from .metering import Metered, meter, tensors_charged
 from .things import HELD, MAKERS
+from .user_names import renamed, taken_out
 
 OF_TENSORS = "T"
 """How the names of arguments begin that may hold tensors."""
@@ -62,9 +63,10 @@ class Block:
             self.tensors = bool(names & {*block_tensors.MODULES}) or any(
                 each.arg.startswith(OF_TENSORS) for each in function.args.args
             )
-            self.code = compile(
-                ast.fix_missing_locations(Guarding(makes_sets(tree), metered).visit(tree)), FILE, "exec"
-            )
+            called = taken_out(tree)
+            guarded_tree = ast.fix_missing_locations(Guarding(makes_sets(tree), metered).visit(tree))
+            code = compile(guarded_tree, FILE, "exec")
+            self.code = renamed(code, called) if called else code
         self.metered = metered
         self.lines = text.split("\n")
         targets = [name for each in tree.body if isinstance(each, ast.Assign) for name in each.targets]

@@ -67,7 +67,7 @@ class Kind:
         if table is not None:
             own |= {"__eq__"} if table[1] is not None else set()
             own |= {*_COMPARED} if table[4] else set()
-        self.own = _of(frozenset(own), table is not None and bool(table[5]))
+        self.own = _of(name, frozenset(own), table is not None and bool(table[5]))
 
 
 class Fields(dict[str, Any]):
@@ -148,12 +148,12 @@ class Setting:
 
 
 @functools.lru_cache(256)
-def _of(names: frozenset[str], hashed: bool) -> type[Thing]:
-    """The class of objects that have these of Python's own methods."""
+def _of(kind: str, names: frozenset[str], hashed: bool) -> type[Thing]:
+    """The class of objects that have these of Python's own methods, under the name that errors of Python say."""
     held: dict[str, Any] = {"__slots__": (), **{name: _asked(name) for name in names}}
     if hashed:
         held["__hash__"] = lambda thing: hash(tuple(thing.fields[name] for name in thing.kind.table[1]))
-    return type("Thing", (Thing,), held)
+    return type(kind, (Thing,), held)
 
 
 def _asked(name: str) -> Callable[..., Any]:
