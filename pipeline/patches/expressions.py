@@ -96,7 +96,7 @@ def _match(recorder: Recorder, name: str, pattern: str, flags: int, text: Any) -
     loop = recorder.rounds.open[-1] if recorder.rounds.open else None
     tested, without = _is_tested(), without_match(_users_frame().f_code, *_running())
     if without not in ("", SKIPS) and found.concrete:
-        taken = required(recorder, found, f"the function raises {without} where there is no match")
+        taken = required(recorder, found, f"the function raises {without} where there is no match", without)
     elif recorder.branches and not tested and required(recorder, found, "the function goes on by the match"):
         return _made(recorder, f"re_{name}", pattern, flags, text)
     elif loop is None or loop.closed:

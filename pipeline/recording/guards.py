@@ -11,9 +11,10 @@ from ...ops.graph.graph import Guard, Node, Operator, SourceLine, Value
 from ...ops.graph.traverse import leaves, uses
 from ...ops.graph.types import ARRAY, STR, ScalarType
 from ...ops.runtime.user_code import following_instruction, running_instruction, user_line
-from ..proxies.branches import BRANCH, PINNED
+from ..proxies.branches import BRANCH, PINNED, RAISING_BRANCH
 from ..proxies.tracer import Tracer
 from ..rules.advice.instead import for_branch, instead
+from ..rules.tried_lines import TriedLine, tried_line
 
 _CHOOSE = (
     "Use torch.where or tracepack.cond(pred, true_fn, false_fn, *args) for a choice that data makes; "
@@ -34,6 +35,8 @@ def pin(recorder: Tracer, scalar: Any, reason: str) -> Any:
         RecordError: data decides it.
     """
     line = user_line()
+    if reason == RAISING_BRANCH and isinstance(tried_line(), TriedLine):
+        reason = BRANCH
     if scalar.varies or scalar.value.type == ARRAY:
         with recorder.refusing():
             raise RecordError(

@@ -19,6 +19,7 @@ from ..proxies.make import TracedOptional, gives_none_in_it, holds_none, sample_
 from ..proxies.tracer import Tracer
 from ..proxies.trees import list_type, plain_leaf, same_container
 from ..rules.gradients import follow_grad_mode
+from ..rules.tried_lines import RAISES, tried_line
 
 
 def wrapped_result(
@@ -160,7 +161,8 @@ def record_scalar(recorder: Tracer, name: str, args: tuple[Any, ...], found: Any
     elif holds and issubclass(type(stand_in), TracedDict):
         stand_in.with_none = True
     follow_grad_mode(recorder)
-    recorder.nodes.append(Node(Operator(f"py.{name}"), arguments, {}, output, user_line(), varies or bool(arrays)))
+    line = tried_line(error) if (error := RAISES.get(name)) else user_line()
+    recorder.nodes.append(Node(Operator(f"py.{name}"), arguments, {}, output, line, varies or bool(arrays)))
     return stand_in
 
 

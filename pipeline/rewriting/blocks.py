@@ -104,9 +104,17 @@ class Blocks:
     def _with_callers(self, places: set[tuple[str, int]]) -> set[tuple[str, int]]:
         """Lines, and those on which the traced function names a function that has one: there more may be free."""
         code = getattr(self.own, "__code__", None)
-        named = {each.__name__ for each in self.functions if each is not self.own and _spans(each.__code__) & places}
+        others = [each for each in self.functions if each is not self.own]
+        named = {each.__name__ for each in others if _spans(each.__code__) & places}
         if code is None or not named:
             return places
+        for _ in others:
+            callers = {
+                each.__name__ for each in others if any({*inner.co_names} & named for inner in codes_in(each.__code__))
+            }
+            if callers <= named:
+                break
+            named |= callers
         calls = [each for each in dis.get_instructions(code) if each.argval in named]
         starts = [(start, number) for start, _, number in code.co_lines() if number is not None]
         lines = {max((pair for pair in starts if pair[0] <= each.offset), default=(0, 0))[1] for each in calls}

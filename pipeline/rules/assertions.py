@@ -9,15 +9,17 @@ import torch
 from ...ops.graph.graph import Guard, Node
 from ...ops.runtime.user_code import user_line
 from ..proxies.tracer import Tracer
+from .tried_lines import CAUGHT, TriedLine, tried_line
 
 
-def required(recorder: Tracer, found: Any, reason: str) -> bool:
+def required(recorder: Tracer, found: Any, reason: str, error: str = "") -> bool:
     """Whether a traced number is true, which then must be so in every run.
 
     Args:
         recorder: of the function.
         found: the traced number.
         reason: what an error of a run says.
+        error: the name of what the function raises else.
 
     Returns:
         Whether it is true, or belongs to a branch that the example does not take.
@@ -25,7 +27,9 @@ def required(recorder: Tracer, found: Any, reason: str) -> bool:
     if not found.concrete and not recorder.untaken:
         return False
     condition = found if type(found.concrete) is bool else recorder.scalar("bool", found)
-    recorder.nodes.append(Node(Guard(True, reason), (condition.value,), {}, None, user_line()))
+    line = tried_line(error) if error else user_line()
+    reason += CAUGHT if isinstance(line, TriedLine) else ""
+    recorder.nodes.append(Node(Guard(True, reason), (condition.value,), {}, None, line))
     return True
 
 

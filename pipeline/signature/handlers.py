@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import ast
-import linecache
 from collections.abc import Iterator
-from functools import lru_cache
-from pathlib import PurePath
 
-from ...ops.graph.graph import Graph, Node, Operator, SourceLine
+from ...ops.graph.graph import Graph, Guard, Node, Operator, SourceLine
 from ...ops.graph.traverse import walk
+from ..rules.tried_lines import CAUGHT, TriedLine, tries_around
 
 _MAY_FAIL = {
     "py.int": (r"bool(re.fullmatch(r'\s*[+-]?\d+\s*', text))", "int(text)", "-1"),
@@ -27,11 +24,19 @@ _BUT_FOR = {"py.int": ", but for 1_000", "py.float": ", but for 1e3, 1_000, inf 
 """What such conditions do not know."""
 
 
+_BLOCK = Operator("py.plain_code")
+_CHOOSE = "Return what says so, and choose by it with tracepack.cond"
+
+
 def caught_errors(graph: Graph) -> Iterator[str]:
     """A line for each operator that may fail in a `try` with an `except`."""
     for node in walk(graph):
         form = _form(node)
-        if form and node.line is not None and _tries_around(node.line):
+        if node.target == _BLOCK and isinstance(node.line, TriedLine):
+            yield f"{node.line}: an error here ends the run: a recording holds no `except`. Return what says so"
+        if isinstance(node.target, Guard) and node.target.reason.endswith(CAUGHT):
+            yield f"{node.line}: {node.target.reason}: a recording holds no `except`, and the run ends there. {_CHOOSE}"
+        if form and node.line is not None and (isinstance(node.line, TriedLine) or tries_around(node.line)):
             but = _BUT_FOR.get(node.target.name, "") if isinstance(node.target, Operator) else ""
             yield f"{node.line}: an error here ends the run: a recording holds no `except`. {form} takes its place{but}"
 
@@ -57,29 +62,9 @@ def _instead_of(name: str, line: SourceLine | None) -> str:
     condition, form, other = _MAY_FAIL.get(name, ("", "", ""))
     if not condition:
         return form
-    in_loop = line is not None and any(looped for _, _, looped in _tries_around(line))
+    in_loop = line is not None and any(tries_around(line))
     return (
         f"{form} if {condition} else {other}"
         if in_loop
         else (f"tracepack.cond({condition}, lambda: {form}, lambda: {other})")
     )
-
-
-def _tries_around(line: SourceLine) -> list[tuple[int, int, bool]]:
-    """The `try` statements around a line that catch something, as far as its source is known."""
-    known = [path for path in list(linecache.cache) if PurePath(path).name == line.file]
-    known = [path for path in known if linecache.getline(path, line.line).strip()[:200] == line.code]
-    return [each for path in known for each in _tried(path) if each[0] <= line.line <= each[1]]
-
-
-@lru_cache(maxsize=64)
-def _tried(path: str) -> list[tuple[int, int, bool]]:
-    """The first and the last line of what each `try` of a file tries, and whether it stands in a loop."""
-    try:
-        tree = ast.parse("".join(linecache.getlines(path)))
-    except SyntaxError:  # it is being edited, or no Python
-        return []
-    looped = {inner for node in ast.walk(tree) if isinstance(node, ast.For) for inner in ast.walk(node)}
-    tries = [node for node in ast.walk(tree) if isinstance(node, ast.Try) and node.handlers]
-    ends = [(node.body[0].lineno, node.body[-1].end_lineno or node.body[-1].lineno) for node in tries]
-    return [(*end, node in looped) for end, node in zip(ends, tries, strict=True)]

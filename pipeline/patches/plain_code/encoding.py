@@ -20,15 +20,18 @@ from ....ops.runtime.primitives.plain_code.allowed import refused
 from ....ops.runtime.primitives.plain_code.block_tensors import MODULES, tensors_in
 from ....ops.runtime.primitives.plain_code.language import BUILTINS, LIBRARY
 from ....ops.runtime.primitives.plain_code.running import OF_TENSORS
+from ....ops.runtime.primitives.plain_code.user_names import TABLE
 from ....ops.runtime.user_code import is_users
 from ...proxies.base import is_traced
 from ...proxies.trees import concrete
 from ..source.scoping import names_read, names_set
 from ..source.written_anew import definition_of
-from .classes import made_by
+from .user_classes.base_methods import BaseMethods, content
+from .user_classes.classes import kind_of, made_by
 from .naming import MISSING, Naming, Placing, is_object, of_library, of_torch, refuse_unplain, scopes, set_in
+from .user_classes.outside_objects import OutsideObjects, is_outside_object
 from .plain_literals import UnplainError, is_member, is_plain, literal, name_of
-from .regions import SAME, plainly
+from .regions import ASKED, plainly
 from .tensor_items import TensorItems
 from .user_lines import parsed, placed, written
 
@@ -64,10 +67,11 @@ class Encoding:
         parts: Mapping[str, tuple[str, Callable[[], Any]]],
         tensors: bool = False,
     ) -> None:
-        self.tensors, self.uses_torch = tensors, False
+        self.tensors, self.uses_torch, self.code = tensors, False, code
         self.constants = dict[int, tuple[str, Any, ast.expr]]()
-        self.functions = dict[tuple[int, int], tuple[str, Any, ast.FunctionDef | None]]()
+        self.functions = dict[tuple[int, int], tuple[str, Any, ast.stmt | None]]()
         self.given = dict[int, tuple[str, Any]]()
+        self.outside = OutsideObjects(self)
         self.parts = dict(parts)
         self.objects = {name: thing for name, thing in values.items() if is_object(thing)}
         tree = self._with_plain_parts(ast.Module(placed(parsed(body), code), []), values, known)
@@ -102,7 +106,8 @@ class Encoding:
 
     def _is_plain(self, part: ast.expr, values: Mapping[str, Any], known: Mapping[str, Any]) -> bool:
         """Whether an expression can stand in the block; of tensors it asks no more there than to go through them."""
-        kept = dict(self.constants), dict(self.functions), dict(self.given), self.tensors, self.uses_torch
+        kept = dict(self.constants), dict(self.functions), dict(self.given), dict(self.outside.made)
+        of_tensors = self.tensors, self.uses_torch
         goes_through = isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id in _GOING
         self.tensors = self.tensors and goes_through
         try:
@@ -112,16 +117,28 @@ class Encoding:
         except UnplainError:
             return False
         finally:
-            self.constants, self.functions, self.given, self.tensors, self.uses_torch = kept
+            self.constants, self.functions, self.given, self.outside.made = kept
+            self.tensors, self.uses_torch = of_tensors
         return True
 
     def text(self) -> str:
         """The source of the block."""
         arguments = [ast.arg(name) for name, _ in self.given.values()]
         inner = [made for _, _, made in self.functions.values() if made is not None]
-        function = _defined(NAME, ast.arguments([], arguments, None, [], [], None, []), [*inner, *self.lines])
+        inner.sort(key=lambda each: not isinstance(each, ast.FunctionDef))  # classes are made of functions
+        lines = [*inner, *self.outside.statements(), *self.lines]
+        function = _defined(NAME, ast.arguments([], arguments, None, [], [], None, []), lines)
         found = [ast.Assign([ast.Name(name, ast.Store())], value) for name, _, value in self.constants.values()]
-        return written([*found, function])
+        return written([*self._names_in_errors(lines), *found, function])
+
+    def _names_in_errors(self, lines: list[ast.stmt]) -> list[ast.stmt]:
+        """What names the functions as the user's are named, where the text of an error may be asked for."""
+        if not any(isinstance(part, ast.ExceptHandler) and part.name for line in lines for part in ast.walk(line)):
+            return []
+        names = {NAME: getattr(self.code, "co_qualname", self.code.co_name)}
+        for name, thing, _ in self.functions.values():
+            names |= {name: thing[0].__qualname__} if isinstance(thing, tuple) else {}
+        return [ast.Assign([ast.Name(TABLE, ast.Store())], literal(names))]
 
     def arguments(self) -> list[Any]:
         """What the block is given, in the order of its parameters."""
@@ -154,6 +171,8 @@ class Encoding:
         if self.tensors and isinstance(thing, torch.Tensor):
             self.uses_torch = True
             return self._argument(thing)
+        if is_outside_object(thing):
+            return self.outside.source_of(thing)
         if is_traced(thing) or (isinstance(thing, list | tuple | dict) and not is_plain(thing)):
             return self._argument(thing)
         if (found := of_library(thing)) is not None:
@@ -207,6 +226,15 @@ class Encoding:
             self.functions[key] = (name, kind, made_by(self, kind, name))
         return self.functions[key][0]
 
+    def kind_name(self, kind: type) -> str:
+        """The name of a class itself."""
+        maker, key = self.class_name(kind), (id(kind), 1)
+        if key not in self.functions:
+            name = f"C{len(self.functions)}_{kind.__name__}"
+            self.functions[key] = (name, kind, None)
+            self.functions[key] = (name, kind, kind_of(self, kind, name, maker))
+        return self.functions[key][0]
+
     def _helper(self, function: FunctionType, owner: Any) -> str:
         """The name of a function of the user's in the block."""
         key = id(function), id(owner)
@@ -216,7 +244,8 @@ class Encoding:
             raise UnplainError(f"it calls {function.__module__}.{function.__qualname__}")
         name = f"F{len(self.functions)}_{function.__name__ if function.__name__.isidentifier() else 'function'}"
         self.functions[key] = (name, (function, owner), None)
-        made, objects = self._definition(function, name), dict[str, Any]()
+        bases = BaseMethods(function)
+        made, objects = bases.visit(self._definition(function, name)), dict[str, Any]()
         given = made.args
         if owner is not None:
             objects[_without_first(function, given)] = owner
@@ -224,7 +253,7 @@ class Encoding:
         given.defaults = [self.source_of(each) for each in function.__defaults__ or ()]
         given.kw_defaults = [self.source_of(named[e.arg]) if e.arg in named else None for e in given.kwonlyargs]
         cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-        known = function.__globals__ | {cell_name: _content(cell) for cell_name, cell in cells}
+        known = function.__globals__ | {cell_name: content(cell) for cell_name, cell in cells} | bases.found
         every = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
         made.body = self._function(made.body, [e.arg for e in every if e is not None], known, objects)
         self.functions[key] = (name, (function, owner), made)
@@ -237,7 +266,7 @@ class Encoding:
             raise UnplainError(f"the source of {function.__qualname__} is not at hand")
         if isinstance(made, ast.Lambda):
             made = _defined(name, made.args, [ast.copy_location(ast.Return(made.body), made)])
-        if not all(isinstance(each, ast.Name) and each.id in _OF_METHODS for each in made.decorator_list):
+        if not all(map(_is_of_method, made.decorator_list)):
             raise UnplainError(f"{function.__qualname__} has a decorator")
         (found,) = placed(plainly([made]), function.__code__)
         assert isinstance(found, ast.FunctionDef)
@@ -255,16 +284,23 @@ class Encoding:
                 raise UnplainError(f"it has {found}")
         outer, local = scopes(symtable.symtable(ast.unparse(whole), "block", "exec"))
         local -= {*objects}
-        made = {name for name in local - {*given} if re.fullmatch(r"[FGHKT]\d+(_\w+)?", name)}
+        made = {name for name in local - {*given} if re.fullmatch(r"[CFGHKOQT]\d+(_\w+)?", name)}
         if hidden := (local & {*BUILTINS, *LIBRARY, *MODULES}) | (outer & local) | (set_in(whole) & {*objects}) | made:
             raise UnplainError(f"it sets {min(hidden)!r}")
-        if SAME in known:
-            raise UnplainError(f"it has a name {SAME!r}")
-        outer -= {SAME}
+        if taken := {*ASKED} & ({*known} | local):
+            raise UnplainError(f"it has a name {min(taken)!r}")
+        outer -= {*ASKED}
         meant = {name: known.get(name, BUILTINS.get(name, getattr(builtins, name, MISSING))) for name in outer}
         named = Naming(self, {**meant, **objects})
         function = named.visit(whole).body[0]
         return list(function.body)
+
+
+def _is_of_method(decorator: ast.expr) -> bool:
+    """Whether it is ``property``, ``side.setter`` and the like, of which the class itself tells."""
+    if isinstance(decorator, ast.Attribute):
+        return decorator.attr in ("setter", "getter")
+    return isinstance(decorator, ast.Name) and decorator.id in _OF_METHODS
 
 
 def _without_first(function: FunctionType, given: ast.arguments) -> str:
@@ -273,13 +309,6 @@ def _without_first(function: FunctionType, given: ast.arguments) -> str:
     if not found:
         raise UnplainError(f"{function.__qualname__} takes no object")
     return found.pop(0).arg
-
-
-def _content(cell: Any) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return MISSING
 
 
 def _defined(name: str, arguments: ast.arguments, body: list[ast.stmt]) -> ast.FunctionDef:

@@ -7,6 +7,7 @@ import importlib
 import re
 import symtable
 from collections.abc import Mapping
+from decimal import Decimal
 from enum import Enum
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -15,6 +16,7 @@ import torch
 
 from ....ops.runtime.primitives.plain_code.block_tensors import FUNCTIONS, MODULES, is_of_block
 from ....ops.runtime.primitives.plain_code.language import BUILTINS, LIBRARY
+from ....ops.runtime.primitives.plain_code.library_values import is_usual, is_value
 from ....ops.runtime.user_code import attribute
 from ...proxies.base import is_traced
 from ...proxies.dicts import TracedDict
@@ -22,7 +24,7 @@ from ...proxies.lists import TracedList
 from ...proxies.make import TracedOptional
 from ...proxies.scalars import TracedBool, TracedComplex, TracedFloat, TracedInt
 from ...proxies.strings import TracedStr
-from .classes import is_class
+from .user_classes.classes import fields_of, is_class, is_named, is_taken, labels, shown_name
 from .plain_literals import UnplainError, is_plain, name_of
 
 MISSING: Any = object()
@@ -67,6 +69,8 @@ class Naming(ast.NodeTransformer):
         if node.id not in self.meant:
             return node
         thing = self.meant[node.id]
+        if thing is NotImplemented:
+            return name_of("not_implemented")
         if thing is MISSING:
             raise UnplainError(f"{node.id!r} is not defined")
         source: ast.AST = self.encoding.source_of(thing)
@@ -74,12 +78,45 @@ class Naming(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """A call, which may make an object of a class of the user's."""
+        if (asked := self._asked_of_class(node)) is not None:
+            return asked
         kind = self._held(node.func)
         self_made = isinstance(kind, type) and is_class(kind)
         function = name_of(self.encoding.class_name(kind)) if self_made else self.visit(node.func)
         args = [self.visit(each) for each in node.args]
         keywords = [ast.keyword(each.arg, self.visit(each.value)) for each in node.keywords]
+        if self_made and any(each.arg is None for each in keywords) and any(map(is_taken, fields_of(kind))):
+            raise UnplainError(f"{kind.__name__} has fields with the names of builtins")
+        if self_made and fields_of(kind):
+            keywords = [ast.keyword(shown_name(each.arg), each.value) if each.arg else each for each in keywords]
         return ast.copy_location(ast.Call(function, args, keywords), node)
+
+    def _asked_of_class(self, node: ast.Call) -> ast.AST | None:
+        """``isinstance(thing, kind)`` and the like for classes of the user's; None for another call."""
+        match node:
+            case ast.Call(ast.Name("isinstance"), [thing, kinds], []):
+                parts = kinds.elts if isinstance(kinds, ast.Tuple) else [kinds]
+                if not any(is_class(self._held(each)) for each in parts):
+                    return None
+                found: list[ast.expr] = [self._asked("isinstance", thing, each) for each in parts]
+                if len(found) > 1 and not isinstance(thing, ast.Name):
+                    raise UnplainError(f"it has {ast.unparse(node)}")
+                made = ast.BoolOp(ast.Or(), found) if len(found) > 1 else found[0]
+                return ast.copy_location(made, node)
+            case ast.Call(ast.Name("is_exactly"), [thing, kind], []):
+                return ast.copy_location(self._asked("is_exactly", thing, kind), node)
+        return None
+
+    def _asked(self, name: str, thing: ast.expr, part: ast.expr) -> ast.expr:
+        """Whether a thing is of a class."""
+        kind = self._held(part)
+        if not is_class(kind) or is_named(kind):
+            if name != "isinstance" or is_class(kind):
+                raise UnplainError(f"it asks whether something is a {ast.unparse(part)}")
+            return ast.Call(name_of(name), [self.visit(thing), self.visit(part)], [])
+        own = "is_of_class" if name == "isinstance" else name
+        mark = labels(kind)[0]
+        return ast.Call(name_of(own), [self.visit(thing), ast.Constant(mark)], [])
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         """A function of a module, or what an object or a class of the user's holds."""
@@ -103,7 +140,7 @@ class Naming(ast.NodeTransformer):
         if not isinstance(node, ast.Attribute):
             return MISSING
         owner = self._held(node.value)
-        if owner is MISSING or is_traced(owner) or is_plain(owner):
+        if owner is MISSING or is_traced(owner) or is_plain(owner) or (isinstance(owner, type) and of_library(owner)):
             return MISSING
         if isinstance(owner, Enum) and node.attr in ("name", "value"):
             return getattr(owner, node.attr)
@@ -121,6 +158,9 @@ def of_library(thing: Any) -> ast.expr | None:
         return None
     if not isinstance(thing, type | FunctionType | BuiltinFunctionType) or not isinstance(name, str):
         return None
+    if thing is Decimal and not is_usual():
+        return None
+    name = name.removeprefix("openssl_")  # hashlib.md5
     if BUILTINS.get(name) is thing:
         return name_of(name)
     for module, names in LIBRARY.items():
@@ -160,7 +200,7 @@ def refuse_unplain(thing: Any, tensors: bool = False) -> None:
             raise UnplainError(f"it is given a {type(thing).__name__}")
         for each in thing.values() if isinstance(thing, dict) else thing:
             refuse_unplain(each, tensors)
-    elif not is_plain(thing) and not (tensors and is_of_block(thing)):
+    elif (not is_plain(thing) or is_value(thing)) and not (tensors and is_of_block(thing)):
         raise UnplainError(f"it is given a {type(thing).__name__}")
 
 

@@ -6,10 +6,13 @@ import ast
 import math
 import re
 from collections import Counter, OrderedDict, defaultdict, deque
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from enum import Enum, Flag
 from typing import Any
 
 from ....ops.runtime.primitives.plain_code.language import BUILTINS
+from ....ops.runtime.primitives.plain_code.library_values import is_value
 
 SCALARS = (bool, int, float, complex, str, bytes, type(None))
 MOST_LEVELS = 50
@@ -28,7 +31,7 @@ def is_plain(thing: Any, levels: int = MOST_LEVELS) -> bool:
         return all(is_plain(each, levels - 1) for each in thing)
     if kind in (dict, Counter, OrderedDict):
         return all(is_plain(k, levels - 1) and is_plain(v, levels - 1) for k, v in thing.items())
-    return kind in SCALARS or kind in (re.Pattern, re.RegexFlag) or is_member(thing)
+    return kind in SCALARS or kind in (re.Pattern, re.RegexFlag) or is_member(thing) or is_value(thing)
 
 
 def is_member(thing: Any) -> bool:
@@ -71,7 +74,24 @@ def literal(thing: Any, part: Any = None) -> ast.expr:
         return _made(kind.__name__, items)
     if kind is re.Pattern:
         return _made("re.compile", ast.Constant(thing.pattern), ast.Constant(int(thing.flags) & ~int(re.UNICODE)))
+    if is_value(thing):
+        return _value(thing)
     return _of_library(thing, part)
+
+
+def _value(thing: Any) -> ast.expr:
+    """A decimal number or a date."""
+    kind = type(thing)
+    if kind is Decimal:
+        return _made("decimal.Decimal", ast.Constant(str(thing)))
+    parts = [getattr(thing, each) for each in _PARTS[kind]]
+    return _made(f"datetime.{kind.__name__}", *map(ast.Constant, parts))
+
+
+_DAY, _HOUR = ("year", "month", "day"), ("hour", "minute", "second", "microsecond")
+_PARTS: dict[type, tuple[str, ...]] = {
+    date: _DAY, datetime: (*_DAY, *_HOUR), time: _HOUR, timedelta: ("days", "seconds", "microseconds"),
+}  # fmt: skip
 
 
 def _of_library(thing: Any, part: Any) -> ast.expr:

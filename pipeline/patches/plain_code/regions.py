@@ -10,6 +10,7 @@ from typing import Any
 from ....ops.runtime.primitives.plain_code.allowed import refused
 from ..source.changed_containers import own_containers
 from ..source.scoping import certainly_set, names_read, names_set, parameters, read_first, within
+from .beginnings import begin, begins, makes_new
 from .user_lines import parsed, same_place, written
 
 
@@ -47,7 +48,7 @@ def with_blocks(function: ast.FunctionDef, regions: Collection[Statements], free
         if place is None:
             continue
         first, end = (
-            _begin(function.body, place, region.loops, region.tensors),
+            begin(function.body, place, region.loops, region.tensors),
             len(function.body) if region.rest else place + 1,
         )
         made = None if first is None else _CutOut(function, first, end, free).call(region.result, region.tensors)
@@ -55,63 +56,6 @@ def with_blocks(function: ast.FunctionDef, regions: Collection[Statements], free
             function.body[first:end] = [made]
             count += 1
     return count
-
-
-def _begin(body: Sequence[ast.stmt], place: int, loops: int, tensors: bool) -> int | None:
-    """The place of the first statement, with what sets variables to new lists and the like right before it.
-
-    None where there are fewer loops before.
-    """
-    for _ in range(loops):
-        before = [n for n, each in enumerate(body[:place]) if isinstance(each, ast.For | ast.While)]
-        if not before:
-            return None
-        place = before[-1]
-    while place and _begins(body[place - 1], tensors):
-        place -= 1
-    return place
-
-
-def _begins(line: ast.stmt, tensors: bool) -> bool:
-    """Whether a statement defines a function, or sets variables to what asks for nothing but their own parts."""
-    if isinstance(line, ast.FunctionDef):
-        return True
-    if not isinstance(line, ast.Assign | ast.AnnAssign) or line.value is None:
-        return False
-    values = line.value.elts if isinstance(line.value, ast.Tuple) else [line.value]
-    return all(
-        isinstance(each, ast.Constant | ast.UnaryOp)
-        or makes_new(each)
-        or _makes_object(each)
-        or (tensors and _makes_tensor(each))
-        for each in values
-    )
-
-
-def _makes_tensor(value: ast.expr) -> bool:
-    """Whether an expression makes a new tensor, which a loop may fill."""
-    return isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _OF_TENSORS
-
-
-_OF_TENSORS = ("zeros", "ones", "full", "zeros_like", "ones_like", "full_like", "clone", "new_zeros", "new_full", "eye")
-
-
-def _makes_object(value: ast.expr) -> bool:
-    """Whether an expression makes an object of a class, by its name."""
-    return isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id[:1].isupper()
-
-
-def makes_new(value: ast.expr) -> bool:
-    """Whether an expression makes a new list, dict or set."""
-    match value:
-        case ast.BinOp(one, ast.Mult(), other):
-            return isinstance(one, ast.List) or isinstance(other, ast.List)
-        case ast.Call(ast.Name() | ast.Attribute() as function):
-            return ast.unparse(function).removeprefix("collections.") in _MAKERS
-    return isinstance(value, ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp)
-
-
-_MAKERS = ("set", "dict", "list", "sorted", "Counter", "OrderedDict", "defaultdict", "deque")
 
 
 def _holds(line: ast.stmt, number: int) -> bool:
@@ -158,10 +102,9 @@ class _CutOut:
         if unsure:
             return None
         given = sorted(asked & (self.known | self.free))
-        hoisting = Hoisting(changed, {*given}, tensors)
-        body = [hoisting.statement(line) for line in plainly(self.body)]
+        body, hoisting = self._hoisted(changed, {*given})
         if returns:
-            call = _called(body, given, self.own & {*given}, result, tensors, hoisting.found)
+            call = _called(body, given, (self.own & {*given}, ()), result, tensors, hoisting)
             return _placed(ast.Return(call), self.body[0])
         later = read_first(self.after)
         results = sorted(later & (changed | (self.own & asked)))
@@ -169,9 +112,21 @@ class _CutOut:
             return None
         parts: list[ast.expr] = [ast.Name(each, ast.Load()) for each in results]
         text = [*body, ast.Return(ast.Tuple(parts, ast.Load()))]
-        call = _called(text, given, self.own & {*given}, False, tensors, hoisting.found)
+        call = _called(text, given, (self.own & {*given}, names_read(self.after)), False, tensors, hoisting)
         targets: list[ast.expr] = [ast.Name(each, ast.Store()) for each in results]
         return _placed(ast.Assign([ast.Tuple(targets, ast.Store())], call), self.body[0])
+
+    def _hoisted(self, changed: set[str], given: set[str]) -> tuple[list[ast.stmt], Hoisting]:
+        """The statements without what is taken out of them: nothing that reads a list which they may have changed."""
+        altered = set[str]()
+        while True:
+            hoisting = Hoisting(changed | altered, given)
+            body = [hoisting.statement(line) for line in plainly(self.body)]
+            late = [part for name, part in hoisting.found.items() if name in hoisting.late]
+            more = (names_read(late) & names_read(body) & self.own) - altered
+            if not more:
+                return body, hoisting
+            altered |= more
 
 
 def _captured(lines: Sequence[ast.stmt]) -> set[str]:
@@ -187,6 +142,8 @@ def plainly(lines: Sequence[ast.stmt]) -> list[ast.stmt]:
 
 SAME = "is_same_object"
 """The function of a block that stands for ``is``."""
+ASKED = (SAME, "is_same_class", "is_exactly", "class_name", "made_like")
+"""Functions of a block that stand for forms of Python."""
 _OF_OPERATORS = {
     "__getitem__": "lambda key, items=None: items[key]",
     "__contains__": "lambda key, items=None: key in items",
@@ -195,6 +152,19 @@ _OF_OPERATORS = {
 
 def _single(*parts: ast.expr) -> bool:
     return any(isinstance(each, ast.Constant) and each.value in (None, True, False) for each in parts)
+
+
+def _class_asked(part: ast.expr) -> ast.expr | None:
+    """Whose class ``type(thing)`` or ``thing.__class__`` asks for; None for another expression."""
+    match part:
+        case ast.Call(ast.Name("type"), [thing], []) | ast.Attribute(thing, "__class__"):
+            return thing
+    return None
+
+
+def _second(pair: tuple[ast.expr | None, ast.expr]) -> bool:
+    """Puts the thing before the class that it is held against."""
+    return pair[0] is None
 
 
 class _Unannotated(ast.NodeTransformer):
@@ -216,6 +186,9 @@ class _Unannotated(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         """``scores.__getitem__`` as a function that asks ``scores`` for an entry."""
+        match node:
+            case ast.Attribute(inner, "__name__") if (thing := _class_asked(inner)) is not None:
+                return ast.copy_location(ast.Call(ast.Name("class_name", ast.Load()), [self.visit(thing)], []), node)
         self.generic_visit(node)
         form = _OF_OPERATORS.get(node.attr)
         if form is None or not isinstance(node.ctx, ast.Load):
@@ -227,12 +200,24 @@ class _Unannotated(ast.NodeTransformer):
 
     def visit_Compare(self, node: ast.Compare) -> Any:
         """``state is State.IDLE`` as a call: only members of an Enum are compared by identity."""
+        name, things = SAME, [node.left, *node.comparators]
+        kinds = [_class_asked(each) for each in things]
+        if len(things) == 2 and any(kinds) and isinstance(node.ops[0], ast.Is | ast.IsNot | ast.Eq | ast.NotEq):
+            name = "is_same_class" if all(kinds) else "is_exactly"
+            things = [kind or thing for kind, thing in sorted(zip(kinds, things, strict=True), key=_second)]
+        elif len(things) != 2 or not isinstance(node.ops[0], ast.Is | ast.IsNot) or _single(*things):
+            self.generic_visit(node)
+            return node
+        call = ast.Call(ast.Name(name, ast.Load()), [self.visit(each) for each in things], [])
+        return call if isinstance(node.ops[0], ast.Is | ast.Eq) else ast.UnaryOp(ast.Not(), call)
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        """``type(self)(…)`` as a call."""
+        thing = _class_asked(node.func)
         self.generic_visit(node)
-        match node:
-            case ast.Compare(left, [ast.Is() | ast.IsNot() as operator], [right]) if not _single(left, right):
-                call = ast.Call(ast.Name(SAME, ast.Load()), [left, right], [])
-                return call if isinstance(operator, ast.Is) else ast.UnaryOp(ast.Not(), call)
-        return node
+        if thing is None:
+            return node
+        return ast.Call(ast.Name("made_like", ast.Load()), [thing, *node.args], node.keywords)
 
     def visit_Expr(self, node: ast.Expr) -> Any:
         """A text alone, which documents something."""
@@ -248,28 +233,29 @@ class Hoisting:
     Args:
         written: what the block sets.
         given: what it is given.
-        tensors: whether the block may make tensors.
 
     Attributes:
         found: the expressions, by the names that stand for them.
+        late: those names whose expressions come after something that may change what they find.
     """
 
-    def __init__(self, written: Collection[str], given: Collection[str], tensors: bool) -> None:
-        self.written, self.given, self.tensors = written, given, tensors
+    def __init__(self, written: Collection[str], given: Collection[str]) -> None:
+        self.written, self.given = written, given
         self.found = dict[str, ast.expr]()
+        self.late = set[str]()
         self.leaves = False  # whether a statement before may have left the function
+        self.acts = False  # whether one before does more than set variables
 
     def statement(self, line: ast.stmt) -> ast.stmt:
         """A statement without them."""
         match line:
-            case ast.Assign(value=value) if self.tensors and _makes_tensor(value):
-                pass  # the block may write to it
             case ast.For():
                 line.iter = self._without(line.iter)
             case ast.Assign() | ast.Return() if line.value is not None:
                 line.value = self._without(line.value)
             case ast.If() if not self.leaves:
                 line.test = self._truth(line.test)
+        self.acts = self.acts or not begins(line, tensors=False)
         self.leaves = self.leaves or any(isinstance(part, ast.Return | ast.Raise) for part in within(line))
         return line
 
@@ -283,10 +269,14 @@ class Hoisting:
     def _taken(self, part: ast.expr) -> ast.expr:
         name = f"H{len(self.found)}"
         self.found[name] = part
+        self.late |= {name} if self.acts else set()
         return ast.Name(name, ast.Load())
 
     def _without(self, part: Any) -> Any:
         """An expression, or the parts of it that are taken out whole."""
+        if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id in ("zip", "enumerate"):
+            part.args = [self._without(each) for each in part.args]  # they give what no recording holds
+            return part
         reads = names_read([part]) if isinstance(part, ast.expr) else set()
         if isinstance(part, ast.Call) and reads & {*self.given} and not reads & {*self.written}:
             return self._taken(part)
@@ -308,16 +298,17 @@ class Hoisting:
 def _called(
     body: list[ast.stmt],
     given: Sequence[str],
-    own: Collection[str],
+    own: tuple[Collection[str], Collection[str]],
     result: bool,
     tensors: bool,
-    hoisted: Mapping[str, ast.expr],
+    hoisting: Hoisting,
 ) -> ast.Call:
     text = written(body)
-    pairs = tuple((name, ast.unparse(each)) for name, each in hoisted.items())
-    given_first: list[Any] = [text, tuple(given), tuple(sorted(own)), result, pairs, tensors]
+    parts = tuple((name, ast.unparse(each), name in hoisting.late) for name, each in hoisting.found.items())
+    names = tuple(tuple(sorted(each)) for each in own)
+    given_first: list[Any] = [text, tuple(given), names, result, parts, tensors]
     nothing = ast.arguments([], [], None, [], [], None, [])
-    values: list[ast.expr] = [ast.Lambda(nothing, each) for each in hoisted.values()]
+    values: list[ast.expr] = [ast.Lambda(nothing, each) for each in hoisting.found.values()]
     values += [ast.Name(each, ast.Load()) for each in given]
     return ast.Call(ast.Name("<run_block>", ast.Load()), [*map(ast.Constant, given_first), *values], [])
 

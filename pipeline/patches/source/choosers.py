@@ -7,7 +7,6 @@ from typing import Any
 
 from ....ops.graph.errors import RecordError
 from ....ops.graph.graph import Guard, Node
-from ....ops.runtime.user_code import user_line
 from ...proxies.base import is_traced
 from ...proxies.lists import TracedList
 from ...proxies.make import TracedOptional
@@ -18,6 +17,7 @@ from ...proxies.values.maybe import MaybeThing
 from ...recording.branch import Branch
 from ...recording.control_flow import cond, while_loop
 from ...rules.number_or_tensor import number_of
+from ...rules.tried_lines import CAUGHT, TriedLine, tried_line
 from ..library.tables.asked_table import AskedTable
 from ..python.entries import extended
 from ..python.operations import active, negated, truth_of
@@ -70,8 +70,9 @@ def demand(found: Any, error: str) -> Any:
     if not issubclass(type(found), TracedNumber):
         return found
     condition = recorder.scalar("bool", found)
-    reason = f"the function raises {error} then"
-    recorder.nodes.append(Node(Guard(True, reason), (condition.value,), {}, None, user_line()))
+    line = tried_line(error)
+    reason = f"the function raises {error} then{CAUGHT if isinstance(line, TriedLine) else ''}"
+    recorder.nodes.append(Node(Guard(True, reason), (condition.value,), {}, None, line))
     return True
 
 

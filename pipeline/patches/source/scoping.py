@@ -134,17 +134,26 @@ def certainly_set(lines: Sequence[ast.stmt]) -> set[str]:
         match line:
             case ast.If(test, body, orelse):
                 found |= names_set([test]) if _is_sure(test) else set()
-                sides = [certainly_set(side) for side in (body, orelse) if not leaves(side)]
-                found |= set.intersection(*sides) if sides else set()
+                found |= _set_in_all([body, orelse])
+            case ast.Try(body, handlers, orelse, finalbody):
+                gone = {each.name for each in handlers if each.name}
+                found |= _set_in_all([[*body, *orelse], *(each.body for each in handlers)]) - gone
+                found |= certainly_set(finalbody)
             case ast.With(items, body):
                 found |= names_set(items) | certainly_set(body)
-            case ast.For() | ast.While() | ast.Try() | ast.Match() | ast.Delete():
+            case ast.For() | ast.While() | ast.Match() | ast.Delete():
                 pass
             case ast.FunctionDef() | ast.ClassDef() | ast.Import() | ast.ImportFrom():
                 found |= names_set([line])
             case _ if _is_sure(line):
                 found |= names_set([line])
     return found
+
+
+def _set_in_all(sides: Sequence[Sequence[ast.stmt]]) -> set[str]:
+    """The variables that are set on all sides after which the code goes on."""
+    found = [certainly_set(side) for side in sides if not leaves(side)]
+    return set.intersection(*found) if found else set()
 
 
 def _is_sure(line: ast.AST) -> bool:
@@ -163,6 +172,8 @@ def leaves(lines: Sequence[ast.stmt]) -> bool:
             case ast.If(_, body, orelse) if leaves(body) and leaves(orelse):
                 return True
             case ast.With(_, body) if leaves(body):
+                return True
+            case ast.Try(body, handlers, orelse) if all(map(leaves, ([*body, *orelse], *(e.body for e in handlers)))):
                 return True
     return False
 

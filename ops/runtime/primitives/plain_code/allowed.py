@@ -19,7 +19,7 @@ def refused(node: ast.AST) -> str:
     if not isinstance(node, SYNTAX):
         return type(node).__name__
     names = [value for field, value in ast.iter_fields(node) if isinstance(value, str) and field != "value"]
-    if bad := [name for name in names if field_is_hidden(node, name)]:
+    if bad := [name for name in names if field_is_hidden(name)]:
         return f"the name {bad[0]!r}"
     match node:
         case ast.FunctionDef(decorator_list=[_, *_]):
@@ -74,14 +74,21 @@ def bound_names(tree: ast.AST) -> set[str]:
     return found
 
 
-def field_is_hidden(node: ast.AST, name: str) -> bool:
-    """Whether a name begins with two underscores, or belongs to something that a block does not have."""
-    return name.startswith("__") or (isinstance(node, ast.Attribute) and name.startswith("_"))
+def field_is_hidden(name: str) -> bool:
+    """Whether a name begins with two underscores; attributes with one are fields of the block's own objects."""
+    return name.startswith("__")
 
 
 def _are_errors(kind: Any) -> bool:
     parts = kind.elts if isinstance(kind, ast.Tuple) else [kind]
-    return all(isinstance(each, ast.Name) and each.id in BUILTINS for each in parts)
+    return all((isinstance(each, ast.Name) and each.id in BUILTINS) or _is_of_decimals(each) for each in parts)
+
+
+def _is_of_decimals(part: Any) -> bool:
+    match part:
+        case ast.Attribute(ast.Name("decimal"), "InvalidOperation"):
+            return True
+    return False
 
 
 def checked(text: str) -> ast.Module:
@@ -143,10 +150,14 @@ def _is_named(part: ast.AST) -> bool:
     match part:
         case ast.Call(ast.Attribute(ast.Name("collections"), "Counter" | "OrderedDict")):
             return True
+        case ast.Call(ast.Attribute(ast.Name("decimal"), "Decimal"), [ast.Constant(str())], []):
+            return True
+        case ast.Call(ast.Attribute(ast.Name("datetime")), args, []):
+            return all(isinstance(each, ast.Constant) for each in args)
     return isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id in _MAKERS
 
 
-_MAKERS = ("float", "set", "frozenset", "dict")
+_MAKERS = ("float", "set", "frozenset", "dict", "record")
 
 
 def _parts(value: ast.AST) -> Iterator[ast.AST]:

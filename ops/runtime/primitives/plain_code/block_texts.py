@@ -12,22 +12,92 @@ from ..nesting import check_nesting
 from ..text import texts
 from .block_refusals import refuse, within
 from .gone_through import bounded_items, ordered
+from .library_values import VALUES, text_of_value
+from .things import Thing, class_name
+from .user_names import names_a_function_of_a_block
 
 _SCALARS = (str, int, float, complex, bool, bytes, type(None))
+_TEXTED = (*_SCALARS, *VALUES)
 _CONTAINERS = (list, tuple, dict)
 
 
-def require_plain(value: Any) -> Any:
+class Shown:
+    """What stands for an object in a container that is made a text.
+
+    Args:
+        text: how its class shows it.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def _text_of(thing: Thing, asked: tuple[str, ...]) -> str:
+    """The text of an object, by the first of some methods that its class has."""
+    kind = thing.kind
+    for name in asked:
+        if name in kind.methods:
+            found = kind.methods[name](thing)
+            if type(found) is not str:
+                raise TypeError(f"{name} returned non-string (type {class_name(found)})")
+            return found
+    if kind.table is None or kind.table[2] is None:
+        refuse("only numbers, texts and containers of them can be made a text", got=f"an object of {kind.name}")
+    return joined(kind.table[7], "(", ", ".join(f"{name}={shown(thing.get(name))}" for name in kind.table[2]), ")")
+
+
+_ANY, _EXACT = ("__str__", "__repr__"), ("__repr__",)
+
+
+def _with_shown(value: Any, left: list[int], asked: tuple[str, ...]) -> Any:
+    """The value, with texts in the places of objects."""
+    if isinstance(value, Thing):
+        text = _text_of(value, asked)
+        left[0] -= len(text)
+        if left[0] < 0:
+            refuse("a text grows too large", expected=f"at most {bounded.MOST_ITEMS} characters")
+        return Shown(text)
+    if type(value) is dict:
+        return {_with_shown(key, left, _EXACT): _with_shown(each, left, _EXACT) for key, each in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(_with_shown(each, left, _EXACT) for each in value)
+    if isinstance(value, tuple):
+        return type(value)(*(_with_shown(each, left, _EXACT) for each in value))
+    return value
+
+
+def _has_things(value: Any) -> bool:
+    if isinstance(value, list | tuple | dict):
+        inner = [*value, *value.values()] if isinstance(value, dict) else value
+        return any(type(each) not in _SCALARS and _has_things(each) for each in inner)
+    return isinstance(value, Thing)
+
+
+def as_shown(value: Any, conversion: str = "") -> Any:
+    """What may be made a text, with texts in the places of the objects in it."""
+    if not isinstance(value, Thing):
+        within(check_nesting, [value])
+        if not _has_things(value):
+            return require_plain(value)
+    return require_plain(_with_shown(value, [bounded.MOST_ITEMS], _EXACT if conversion else _ANY), (Shown,))
+
+
+def require_plain(value: Any, others: tuple[type, ...] = ()) -> Any:
     """What may be made a text: no function and no iterator, which Python shows with a place in memory.
 
     Raises:
         RefusedError: it holds something else, or too much.
     """
-    if type(value) in _SCALARS:
+    if type(value) in _TEXTED:
         return value
     if isinstance(value, BaseException):
         if any(type(each) not in _SCALARS for each in value.args):
             refuse("the text of an error holds more than texts and numbers", got=type(value).__name__)
+        if names_a_function_of_a_block(value):
+            refuse("the text of an error names what makes an object of a class", got=str(value)[:80])
         return value
     ordered(value)
     within(check_nesting, [value])
@@ -35,11 +105,11 @@ def require_plain(value: Any) -> Any:
     while waiting:
         each = waiting.pop()
         if isinstance(each, _CONTAINERS):
-            waiting += [item for item in each if type(item) not in _SCALARS]
-            waiting += [item for item in each.values() if type(item) not in _SCALARS] if isinstance(each, dict) else []
+            waiting += [item for item in each if type(item) not in _TEXTED]
+            waiting += [item for item in each.values() if type(item) not in _TEXTED] if isinstance(each, dict) else []
         elif isinstance(each, set | frozenset) and all(type(item) in _SCALARS for item in each):
             ordered(each)
-        elif not isinstance(each, _SCALARS):
+        elif not isinstance(each, (*_SCALARS, *others)):
             refuse("only numbers, texts and containers of them can be made a text", got=type(each).__name__)
     return value
 
@@ -49,9 +119,14 @@ def formatted(value: Any, conversion: str, spec: str) -> str:
     kind = type(value)
     if not spec and not conversion and (kind is str or kind is int or kind is float):
         return str(value)
+    if kind in VALUES:
+        return text_of_value(value, conversion, spec)
     if kind not in _SCALARS:
-        require_plain(value)
-        if isinstance(value, BaseException | set | frozenset):
+        found = as_shown(value, conversion)
+        if found is not value or isinstance(value, BaseException | set | frozenset):
+            if spec and not conversion:
+                raise TypeError(f"unsupported format string passed to {class_name(value)}.__format__")
+            value = found
             value, conversion = {"r": repr, "a": ascii}.get(conversion, str)(value), ""
     elif kind is bytes:
         value, conversion = ascii(value), ""
@@ -78,6 +153,9 @@ def shown(value: Any, /) -> str:
 def filled_in(text: Any, value: Any) -> Any:
     """``text % value``."""
     if isinstance(text, str | bytes):
+        value = (value,) if isinstance(value, Thing) else value
+        if isinstance(value, tuple) and "%r" not in str(text):
+            value = tuple(as_shown(each).text if isinstance(each, Thing) else each for each in value)
         require_plain(value)
     return within(bounded.mod, text, value)
 
@@ -98,7 +176,7 @@ def method(name: str, text: str, *args: Any, **named: Any) -> Any:
 
 def filled(text: str, *args: Any, **named: Any) -> str:
     """``text.format(…)`` with plain fields."""
-    parts, count = list[str](), 0
+    parts, count, numbers = list[str](), 0, set[str]()
     for literal, name, spec, conversion in string.Formatter().parse(text):
         parts.append(literal)
         if name is None:
@@ -106,7 +184,15 @@ def filled(text: str, *args: Any, **named: Any) -> str:
         field, count = (name, count) if name else (str(count), count + 1)
         if not re.fullmatch(r"\w+", field) or "{" in (spec or ""):
             refuse("str.format has a field that asks for more than an argument", got=field)
+        if not name or name.isdecimal():
+            numbers.add("{0}" if name else "{}")
+            if len(numbers) > 1:
+                ("{}{0}" if name else "{0}{}").format(0, 0)  # Python's own error, as those below
+            if len(field) > 18 or int(field) >= len(args):
+                f"{{{field}}}".format()
         value = args[int(field)] if field.isdecimal() else named[field]
+        if conversion not in (None, "r", "s", "a"):
+            f"{{!{conversion}}}".format(0)
         parts.append(formatted(value, conversion or "", spec or ""))
     return joined(*parts)
 
@@ -132,35 +218,44 @@ def normalized(form: str, text: str) -> str:
     return str(within(texts.normalized, form, text))
 
 
-def substituted(pattern: Any, new: Any, text: str, count: int = 0, flags: int = 0) -> str:
+def substituted(pattern: Any, repl: Any, string: str, count: int = 0, flags: int = 0) -> str:
     """``re.sub``, whose result stays within the bound on texts."""
     compiled: re.Pattern[str] = re.compile(pattern, flags)
     made = 0
 
     def replaced(found: Any) -> Any:
         nonlocal made
-        part = new(found) if callable(new) else found.expand(new)
+        part = repl(found) if callable(repl) else found.expand(repl)
         made += len(part) if isinstance(part, str | bytes) else 0
         if made > bounded.MOST_ITEMS:
             refuse("a text grows too large", expected=f"at most {bounded.MOST_ITEMS} characters")
         return part
 
-    few = not isinstance(new, str) or (len(text) + 1) * (len(new) + 1) <= bounded.MOST_ITEMS
-    plain = isinstance(new, str) and "\\" not in new and few
-    if not few and "\\" in new:  # each group may be as long as the text
+    few = not isinstance(repl, str) or (len(string) + 1) * (len(repl) + 1) <= bounded.MOST_ITEMS
+    plain = isinstance(repl, str) and "\\" not in repl and few
+    if not few and "\\" in repl:  # each group may be as long as the text
         refuse("a text grows too large", expected=f"at most {bounded.MOST_ITEMS} characters")
-    return compiled.sub(new if plain else replaced, text, count)
+    return compiled.sub(repl if plain else replaced, string, count)
 
 
 def searching(name: str) -> Callable[..., Any]:
-    """``re.findall`` and its kin, which find no more groups than may be."""
+    """``pattern.findall`` and its kin, which find no more groups than may be."""
 
-    def call(pattern: Any, text: str, *rest: Any, **named: Any) -> Any:
-        compiled = re.compile(pattern, named.pop("flags", 0))
+    def call(compiled: Any, text: str, *rest: Any, **named: Any) -> Any:
         within(texts.check_groups, compiled, text)
         return getattr(compiled, name)(text, *rest, **named)
 
     return call
+
+
+def all_found(pattern: Any, string: str, flags: int = 0) -> Any:
+    """``re.findall``."""
+    return SEARCHES["findall"](re.compile(pattern, flags), string)
+
+
+def cut_apart(pattern: Any, string: str, maxsplit: int = 0, flags: int = 0) -> Any:
+    """``re.split``."""
+    return SEARCHES["split"](re.compile(pattern, flags), string, maxsplit)
 
 
 SEARCHES = {name: searching(name) for name in ("findall", "split")}

@@ -14,6 +14,7 @@ from typing import Any
 
 from .. import bounded
 from .block_refusals import refuse, within
+from .things import Thing
 
 SETS = "a set of texts is gone through, whose order is another one in each process"
 _SETS = (set, frozenset)
@@ -49,6 +50,8 @@ def counted(items: Any) -> Any:
     if isinstance(items, SIZED):
         require_few(items)
         return items
+    if isinstance(items, Thing) and not hasattr(type(items), "__next__"):
+        items = iter(items)  # type: ignore[call-overload]  # Python's own error where it has none
     return _counted(items) if hasattr(type(items), "__next__") else items
 
 

@@ -17,14 +17,19 @@ from typing import Any
 import torch
 
 from .. import bounded
-from . import block_tensors, block_texts
+from . import block_tensors, block_texts, library_values
 from .block_refusals import refuse, within
 from .gone_through import NAMES, bounded_items, counted, each_ordered, ordered, require_few
 from .growing_operators import FUNCTIONS
 from .language import CHANGE_FIRST, CHANGING, FILE, LIBRARY, LOOKING, OF_CLASSES
-from .things import Thing, as_dict, is_record
+from .things import Member, Setting, Thing, as_dict, is_record, replaced
 
 CHANGES_OTHERS = "a block of plain Python changes a container that is not its own"
+
+
+def entry_of(table: Any, key: Any) -> tuple[Any, Any, Any]:
+    """An entry that is about to be changed: its table, its key, and what it is."""
+    return table, key, table[key]
 
 
 class Guarded:
@@ -53,7 +58,7 @@ class Guarded:
             AttributeError: it has none of that name, or none that a block may call.
         """
         kind = type(thing)
-        if kind is Thing:
+        if isinstance(thing, Thing):
             return thing.get(name)
         if name in _DIRECT.get(kind, ()):
             return getattr(thing, name)
@@ -66,7 +71,9 @@ class Guarded:
             return block_tensors.attribute(thing, name, self.memory)
         if kind is type and name in OF_CLASSES.get(thing, ()):
             found = getattr(thing, name)
-            return (lambda items, *rest: found(bounded_items(items), *rest)) if name == "fromkeys" else found
+            if name == "fromkeys":
+                return lambda items, *rest: found(bounded_items(items), *rest)
+            return library_values.CLASS_METHODS.get((thing, name), found)
         if is_record(thing, name):
             return getattr(thing, name)
         if not hasattr(thing if kind is type else kind, name):
@@ -75,14 +82,29 @@ class Guarded:
 
     def fields(self, thing: Any) -> Any:
         """The fields of an object of the block, one of which is about to be set."""
-        if type(thing) is not Thing:
+        if not isinstance(thing, Thing) or isinstance(thing, Member):
             refuse(f"a block of plain Python sets an attribute of a {type(thing).__name__}")
-        return thing.fields
+        if id(thing) in self.others:
+            refuse("a block of plain Python changes an object that does not change", got=thing.kind.name)
+        return Setting(thing) if thing.kind.careful else thing.fields
+
+    def hold(self, thing: Any) -> Any:
+        """A thing from outside of the block, of which it changes nothing."""
+        waiting, held = [thing], {*self.others}
+        while waiting:
+            each = waiting.pop()
+            if not isinstance(each, (Thing, tuple, *_CHANGED)) or id(each) in held:
+                continue
+            held.add(id(each))
+            parts = each.fields if isinstance(each, Thing) else each
+            waiting += parts.values() if isinstance(parts, dict) else parts
+        self.others = held
+        return thing
 
     def augmented(self, name: str, a: Any, b: Any) -> Any:
         """``a += b`` and its kin, for a variable."""
         if type(a) in _UNCHANGED:
-            return (FUNCTIONS.get(name) or getattr(operator, name))(a, b)
+            return self._operated(name, a, b)
         if isinstance(a, _CHANGED) or hasattr(type(a), f"__i{name.strip('_')}__"):
             self.own(a)
             if name == "add" and isinstance(a, list):
@@ -91,12 +113,23 @@ class Guarded:
             if name == "mul":
                 require_few(range(len(a) * max(0, b)) if isinstance(b, int) else ())
             return getattr(operator, f"i{name.strip('_')}")(a, b)
-        found = FUNCTIONS.get(name)
-        return found(a, b) if found is not None else getattr(operator, name)(a, b)
+        return self._operated(name, a, b)
 
-    def augment_entry(self, name: str, table: Any, key: Any, b: Any) -> None:
-        """``table[key] += b`` and its kin."""
-        found = self.augmented(name, table[key], b)
+    @staticmethod
+    def _operated(name: str, a: Any, b: Any) -> Any:
+        """What ``a += b`` gives where that changes nothing."""
+        try:
+            return (FUNCTIONS.get(name) or getattr(operator, name))(a, b)
+        except TypeError:
+            of_text = name == "mod" and isinstance(a, str | bytes)
+            if not of_text and type(a) in _UNCHANGED and type(b).__module__ in ("builtins", "collections"):
+                getattr(operator, f"i{name.strip('_')}")(a, b)  # Python's own error, which names this operator
+            raise
+
+    def augment_entry(self, name: str, entry: tuple[Any, Any, Any], b: Any) -> None:
+        """``table[key] += b`` and its kin, for what `entry_of` gave."""
+        table, key, before = entry
+        found = self.augmented(name, before, b)
         self.own(table)[key] = found
 
     def function(self, module: str, name: str) -> Any:
@@ -117,6 +150,8 @@ _UNCHANGED = frozenset((int, float, bool, complex, str, bytes, tuple, type(None)
 
 def _looking(kind: type, name: str) -> Callable[[Guarded, Any], Any]:
     """What gives a method that changes nothing."""
+    if (own := library_values.METHODS.get((kind, name))) is not None:
+        return lambda _, thing: own(thing)
     if kind is str:
         if name == "format":
             return lambda _, text: partial(block_texts.filled, text)
@@ -198,9 +233,9 @@ def _library(module: str, name: str, found: Callable[..., Any]) -> Callable[...,
 _LIMITED: dict[tuple[str, str], Callable[..., Any]] = {
     ("re", "sub"): block_texts.substituted, ("json", "dumps"): block_texts.as_json,
     ("unicodedata", "normalize"): block_texts.normalized, ("itertools", "accumulate"): accumulated,
-    ("functools", "reduce"): reduced, ("dataclasses", "asdict"): as_dict,
+    ("functools", "reduce"): reduced, ("dataclasses", "asdict"): as_dict, ("dataclasses", "replace"): replaced,
     ("itertools", "starmap"): lambda function, items: itertools.starmap(function, each_ordered(items)),
-    **{("re", name): found for name, found in block_texts.SEARCHES.items()},
+    **library_values.FUNCTIONS, ("re", "findall"): block_texts.all_found, ("re", "split"): block_texts.cut_apart,
 }  # fmt: skip
 CALLS: dict[str, Callable[..., Any]] = {
     "str": block_texts.text_of, "repr": block_texts.shown, "int": whole, "round": rounded, "pow": power, **NAMES,
@@ -210,7 +245,7 @@ _METHODS: dict[tuple[type, str], Callable[[Guarded, Any], Any]] = {
     **{(kind, name): _looking(kind, name) for kind, names in LOOKING.items() for name in names},
     **{(kind, name): _changing(kind, name) for kind, names in CHANGING.items() for name in names},
 }
-_GROWING = ("replace", "zfill", "ljust", "rjust", "center", "expandtabs", "join", "translate", "format")
+_GROWING = ("replace", "zfill", "ljust", "rjust", "center", "expandtabs", "join", "translate", "format", "encode")
 _SLOW = ("rfind", "rindex", "rsplit", "rpartition")
 _DIRECT: dict[type, frozenset[str]] = {
     **{kind: frozenset(LOOKING[kind]) for kind in (list, tuple, dict, bytes, int, float, re.Match, Counter)},

@@ -10,10 +10,11 @@ import ast
 import re
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Mapping
+from dataclasses import FrozenInstanceError
 from typing import Any
 
 from ....graph.operators.names import MATH, TEXT_METHODS
-from . import block_tensors
+from . import block_tensors, library_values
 
 FILE = "<plain code>"
 """What stands for the file of the code of all blocks."""
@@ -42,6 +43,7 @@ _FUNCTIONS = (
 _ERRORS = (
     Exception, ValueError, KeyError, IndexError, TypeError, ZeroDivisionError, StopIteration, AttributeError,
     ArithmeticError, LookupError, RuntimeError, AssertionError, OverflowError, UnicodeError, NotImplementedError,
+    FrozenInstanceError,
 )  # fmt: skip
 BUILTINS: Mapping[str, Any] = {each.__name__: each for each in (*_FUNCTIONS, *_ERRORS)}
 """Python's builtins that a block may use, by their names."""
@@ -60,9 +62,10 @@ LIBRARY: Mapping[str, tuple[str, ...]] = {
     "bisect": ("bisect", "bisect_left", "bisect_right", "insort", "insort_left", "insort_right"),
     "statistics": ("mean", "fmean", "median", "stdev", "pstdev", "variance", "pvariance", "mode"),
     "operator": ("itemgetter",),
-    "dataclasses": ("asdict",),
+    "dataclasses": ("asdict", "replace"),
     "copy": ("copy", "deepcopy"),
     "unicodedata": ("normalize", "category", "combining"),
+    **library_values.LIBRARY,
 }  # fmt: skip
 """Functions of Python's library that a block may call, by their modules."""
 CHANGE_FIRST = ("heapify", "heappop", "heappush", "heappushpop", "heapreplace", "insort", "insort_left", "insort_right")
@@ -77,7 +80,7 @@ _LOOK = {
     set: (
         "union", "intersection", "difference", "symmetric_difference", "issubset", "issuperset", "isdisjoint", "copy",
     ),
-    str: (*TEXT_METHODS, "format"),
+    str: (*TEXT_METHODS, "format", "encode"),
     bytes: ("decode", "hex", "startswith", "endswith"),
     int: ("bit_length",),
     float: ("is_integer",),
@@ -105,6 +108,7 @@ LOOKING: Mapping[type, tuple[str, ...]] = {
     Counter: (*_LOOK[dict], "most_common", "elements", "total"),
     defaultdict: _LOOK[dict],
     OrderedDict: _LOOK[dict],
+    **library_values.LOOKING,
 }
 """Methods that change nothing, by the exact type of their object."""
 CHANGING: Mapping[type, tuple[str, ...]] = {
@@ -112,12 +116,14 @@ CHANGING: Mapping[type, tuple[str, ...]] = {
     Counter: (*_CHANGE[dict], "subtract"),
     defaultdict: _CHANGE[dict],
     OrderedDict: (*_CHANGE[dict], "move_to_end"),
+    **library_values.CHANGING,
 }
 """Methods that change their object."""
 OF_CLASSES: Mapping[type, tuple[str, ...]] = {
     dict: ("fromkeys",),
     str: ("maketrans", "lower", "upper", "strip", "lstrip", "rstrip", "title", "casefold", "split", "isdigit",
           "isalpha", "isalnum", "isspace", "isupper", "islower"),
+    **library_values.OF_CLASSES,
 }  # fmt: skip
 """Methods that are asked of a class, as in ``map(str.lower, words)``."""
 

@@ -22,8 +22,10 @@ from .block_refusals import RefusedError, ticking
 from .growing_operators import FUNCTIONS
 from .guarded_text import CALLED, GIVING, GUARDS, OPERATOR, PAYING, TICK, Guarding, makes_sets
 from .language import BUILTINS, FILE, MUTATES
+from .library_values import bounded_decimals
 from .metering import Metered, meter, tensors_charged
-from .things import MAKERS
+from .things import HELD, MAKERS
+from .user_names import renamed, taken_out
 
 OF_TENSORS = "T"
 """How the names of arguments begin that may hold tensors."""
@@ -52,6 +54,7 @@ class Block:
                 or isinstance(node, ast.AugAssign)
                 for node in ast.walk(tree)
             )
+            self.decimals = any(isinstance(node, ast.Name) and node.id == "decimal" for node in ast.walk(tree))
             self.changes = stores or bool(attributes & MUTATES)
             function = tree.body[-1]
             assert isinstance(function, ast.FunctionDef)  # says `checked`
@@ -60,9 +63,10 @@ class Block:
             self.tensors = bool(names & {*block_tensors.MODULES}) or any(
                 each.arg.startswith(OF_TENSORS) for each in function.args.args
             )
-            self.code = compile(
-                ast.fix_missing_locations(Guarding(makes_sets(tree), metered).visit(tree)), FILE, "exec"
-            )
+            called = taken_out(tree)
+            guarded_tree = ast.fix_missing_locations(Guarding(makes_sets(tree), metered).visit(tree))
+            code = compile(guarded_tree, FILE, "exec")
+            self.code = renamed(code, called) if called else code
         self.metered = metered
         self.lines = text.split("\n")
         targets = [name for each in tree.body if isinstance(each, ast.Assign) for name in each.targets]
@@ -104,11 +108,13 @@ class Block:
         metered = Metered(meter.get(), FILE, others) if self.metered else None
         names = self._bound(guarded.Guarded(others, memory), metered)
         try:
+            decimals = bounded_decimals() if self.decimals else nullcontext()
             if self.tensors:
-                with block_tensors.device_of(tensors) or nullcontext(), tensors_charged(metered):
+                with block_tensors.device_of(tensors) or nullcontext(), tensors_charged(metered), decimals:
                     found = names[self.name](*given)
             else:
-                found = names[self.name](*given)
+                with decimals:
+                    found = names[self.name](*given)
         except RefusedError as refusal:
             refusal.error.user_line = self._place(refusal)  # type: ignore[attr-defined]  # for the message
             raise refusal.error from None
@@ -137,7 +143,7 @@ class Block:
             names[TICK] = metered.look
         elif metered is not None:
             names |= {CALLED.format(name): metered.charging(each) for name, each in guarded.CALLS.items()}
-            names |= {name: metered.charging(names[name]) for name in (*PAYING, *_OPERATORS)}
+            names |= {name: metered.charging(names[name]) for name in (*PAYING, *_OPERATORS, HELD)}
             names |= {name: metered.giving(names[name]) for name in GIVING} | {TICK: metered.tick}
         for name, each in self.held.items():
             if isinstance(each, FunctionType) and each.__code__.co_filename == FILE:
@@ -153,8 +159,9 @@ def _operations(guards: guarded.Guarded) -> dict[str, Any]:
         guards.attribute, guards.own, gone_through.ordered, gone_through.bounded_items, gone_through.each_ordered,
         gone_through.gathered, gone_through.require_few, guards.augmented, guards.augment_entry,
         guards.function, block_texts.formatted, block_texts.joined, ticking(round_counter()), guards.fields,
+        guarded.entry_of,
     )  # fmt: skip
-    return dict(zip(GUARDS, found, strict=True))
+    return {**dict(zip(GUARDS, found, strict=True)), HELD: guards.hold}
 
 
 def _rebound(function: FunctionType, names: dict[str, Any]) -> FunctionType:

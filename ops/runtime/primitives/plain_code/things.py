@@ -1,39 +1,100 @@
-"""Objects of a block of plain Python: what stands for the instances of the user's classes in it."""
+"""Objects of a block of plain Python: what stands for the instances of the user's classes in it.
+
+A class of the user's is a `Kind`: tables of functions and constants. Its objects are of a class that has only those
+of Python's own methods (`__len__`, `__eq__`, …) that the user's has, so that Python asks for them as it does there.
+"""
 
 from __future__ import annotations
 
+import copy
+import functools
+import operator
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache, partial
+from dataclasses import FrozenInstanceError
+from functools import partial
 from typing import Any
 
+from .block_refusals import refuse
 
-class Thing:
-    """An object with fields, methods and constants of its class.
+_COMPARED = ("__lt__", "__le__", "__gt__", "__ge__")
+_BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "and", "or", "xor")
+SPECIAL = frozenset((
+    *_COMPARED, "__eq__", "__ne__", "__len__", "__bool__", "__contains__", "__iter__", "__next__", "__reversed__",
+    "__getitem__", "__setitem__", "__delitem__", "__neg__", "__pos__", "__abs__", "__invert__", "__call__", "__int__",
+    "__float__", "__repr__", "__str__",
+    *(f"__{mark}{name}__" for name in _BINARY for mark in ("", "r", "i")),
+))  # fmt: skip
+"""Methods of Python's own that a class may have."""
+_TEXTS = ("__repr__", "__str__")
+"""Those that `block_texts` asks for itself."""
+
+
+class Kind:
+    """A class of the user's.
 
     Args:
-        kind: the name of its class.
-        methods: functions that take it first.
+        name: its name.
+        labels: the marks of the class and of its bases, by which one asks whether an object is of it.
+        methods: functions that take an object first.
         getters: functions of it that give what is asked for like a field.
-        constants: what its class holds.
-        compared: whether two with equal fields are equal, as those of a dataclass are; else each equals itself alone.
+        setters: functions that take what such a one is set to.
+        constants: what the class holds.
+        table: of a dataclass, else None: the fields that it is made of, each with the name of its parameter, those by which two are compared, those that
+            are shown (None where they are not), whether it is frozen, has an order, and is a key.
+        make: makes an object.
     """
 
-    __slots__ = ("compared", "constants", "fields", "getters", "kind", "methods")
+    __slots__ = ("careful", "constants", "getters", "labels", "make", "methods", "name", "own", "setters", "table")
 
     def __init__(
         self,
-        kind: str,
+        name: str,
+        labels: Sequence[str],
         methods: Mapping[str, Callable[..., Any]],
         getters: Mapping[str, Callable[..., Any]],
+        setters: Mapping[str, Callable[..., Any]],
         constants: Mapping[str, Any],
-        compared: bool,
+        table: Any,
+        make: Callable[..., Any],
     ) -> None:
-        if type(kind) is not str or not kind.isidentifier():
+        if type(name) is not str or not name.isidentifier():
             raise TypeError("the name of a class is no identifier")
-        self.kind, self.methods, self.getters = kind, methods, getters
-        self.constants, self.compared = constants, compared
-        self.fields = dict[str, Any]()
+        self.name, self.labels, self.methods, self.make = name, labels, methods, make
+        self.getters, self.setters, self.constants, self.table = getters, setters, constants, table
+        self.careful = bool(getters or (table is not None and table[3]))
+        own = {each for each in methods if each in SPECIAL and each not in _TEXTS}
+        if table is not None:
+            own |= {"__eq__"} if table[1] is not None else set()
+            own |= {*_COMPARED} if table[4] else set()
+        self.own = _of(name, frozenset(own), table is not None and bool(table[5]))
+
+
+class Fields(dict[str, Any]):
+    """The fields of an object, whose class gives what it lacks for ``thing.count += 1``."""
+
+    __slots__ = ("kind",)
+
+    def __missing__(self, name: str) -> Any:
+        if name in self.kind.constants:
+            return self.kind.constants[name]
+        raise AttributeError(f"{self.kind.name!r} object has no attribute {name!r}")
+
+
+class Thing:
+    """An object of a class.
+
+    Args:
+        kind: its class.
+        fields: what it holds.
+    """
+
+    __slots__ = ("fields", "kind")
+
+    def __init__(self, kind: Kind, fields: Mapping[str, Any]) -> None:
+        self.kind = kind
+        self.fields = Fields(fields)
+        self.fields.kind = kind
 
     def get(self, name: str) -> Any:
         """What Python gives for an attribute.
@@ -41,31 +102,98 @@ class Thing:
         Raises:
             AttributeError: it has none of that name.
         """
-        if name in self.getters:
-            return self.getters[name](self)
+        kind = self.kind
+        if name in kind.getters:
+            return kind.getters[name](self)
         if name in self.fields:
             return self.fields[name]
-        if name in self.methods:
-            return partial(self.methods[name], self)
-        if name in self.constants:
-            return self.constants[name]
-        raise AttributeError(f"{self.kind!r} object has no attribute {name!r}")
+        if name in kind.methods:
+            return partial(kind.methods[name], self)
+        if name in kind.constants:
+            return kind.constants[name]
+        raise AttributeError(f"{kind.name!r} object has no attribute {name!r}")
 
-    def __eq__(self, other: object) -> bool:
-        if not self.compared or not isinstance(other, Thing) or other.kind != self.kind:
-            return self is other
-        return list(self.fields.values()) == list(other.fields.values())
+    def __copy__(self) -> Thing:
+        return type(self)(self.kind, self.fields)
 
-    def __hash__(self) -> int:
-        if self.compared:
-            raise TypeError(f"unhashable type: {self.kind!r}")
-        return id(self)
+    def __deepcopy__(self, memo: dict[int, Any]) -> Thing:
+        found = memo[id(self)] = type(self)(self.kind, {})
+        found.fields.update((name, copy.deepcopy(each, memo)) for name, each in self.fields.items())
+        return found
 
 
-@lru_cache(256)
+class Setting:
+    """The fields of an object whose class looks at what is set.
+
+    Args:
+        thing: the object.
+    """
+
+    def __init__(self, thing: Thing) -> None:
+        self.thing = thing
+
+    def __getitem__(self, name: str) -> Any:
+        return self.thing.get(name)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        kind = self.thing.kind
+        if kind.table is not None and kind.table[3]:
+            raise FrozenInstanceError(f"cannot assign to field {name!r}")
+        if name in kind.setters:
+            kind.setters[name](self.thing, value)
+        elif name in kind.getters:
+            raise AttributeError(f"property {name!r} of {kind.name!r} object has no setter")
+        else:
+            self.thing.fields[name] = value
+
+
+@functools.lru_cache(256)
+def _of(kind: str, names: frozenset[str], hashed: bool) -> type[Thing]:
+    """The class of objects that have these of Python's own methods, under the name that errors of Python say."""
+    held: dict[str, Any] = {"__slots__": (), **{name: _asked(name) for name in names}}
+    if hashed:
+        held["__hash__"] = lambda thing: hash(tuple(thing.fields[name] for name in thing.kind.table[1]))
+    return type(kind, (Thing,), held)
+
+
+def _asked(name: str) -> Callable[..., Any]:
+    """The method of that name, by the table of the class of an object; else that of a dataclass."""
+
+    def call(thing: Any, *args: Any, **named: Any) -> Any:
+        method = thing.kind.methods.get(name)
+        return _compared(name, thing, *args) if method is None else method(thing, *args, **named)
+
+    return call
+
+
+def _compared(name: str, one: Thing, other: Any) -> Any:
+    if not isinstance(other, Thing) or other.kind is not one.kind:
+        return NotImplemented
+    a, b = (tuple(each.fields[field] for field in each.kind.table[1]) for each in (one, other))
+    return getattr(operator, name)(a, b)
+
+
+def new_object(kind: Any, fields: Any) -> Thing:
+    """An object of a class.
+
+    Raises:
+        TypeError: it is no class.
+    """
+    if type(kind) is not Kind or not isinstance(fields, dict):
+        raise TypeError("an object is made of a class and a dict")
+    made: Thing = kind.own(kind, fields)
+    return made
+
+
+@functools.lru_cache(256)
 def record_class(name: str, fields: Sequence[str]) -> Any:
     """The class of tuples with named fields that has these."""
     return namedtuple(name, fields)
+
+
+def record(name: str, fields: Sequence[str], values: Sequence[Any]) -> Any:
+    """A tuple with named fields."""
+    return record_class(name, fields)(*values)
 
 
 def is_record(thing: Any, name: str) -> bool:
@@ -73,26 +201,115 @@ def is_record(thing: Any, name: str) -> bool:
     return isinstance(thing, tuple) and name in getattr(type(thing), "_fields", ())
 
 
-def member(kind: str, name: str, value: Any) -> Thing:
+class Member(Thing):
     """A member of an Enum, which equals itself alone."""
-    found = Thing(kind, {}, {}, {}, False)
-    found.fields |= {"name": name, "value": value}
-    return found
+
+    __slots__ = ()
+
+    def __copy__(self) -> Thing:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Thing:
+        return self
+
+
+def member(kind: str, name: str, value: Any) -> Member:
+    """A member of an Enum."""
+    return Member(Kind(kind, (), {}, {}, {}, {}, None, Member), {"name": name, "value": value})
 
 
 def same(one: Any, other: Any) -> bool:
-    """``one is other`` of members of an Enum; of other things memory would decide it.
+    """``one is other`` of objects; of other things memory would decide it.
 
     Raises:
-        TypeError: neither is an object.
+        RefusedError: neither is an object.
     """
-    if type(one) is not Thing and type(other) is not Thing:
-        raise TypeError("a block of plain Python compares two things by identity")
+    if not isinstance(one, Thing) and not isinstance(other, Thing):
+        refuse(
+            "a block of plain Python compares two things by identity", got=f"{_named(one)} and {_named(other)}",
+            fix="Write ==.",
+        )  # fmt: skip
     return one is other
 
 
-MAKERS = {"new_object": Thing, "record_class": record_class, "member": member, "is_same_object": same}
+def _named(thing: Any) -> str:
+    return type(thing).__name__
+
+
+def is_exactly(thing: Any, label: str) -> bool:
+    """``type(thing) is kind`` for a class of the user's, by its mark."""
+    return isinstance(thing, Thing) and thing.kind.labels[:1] == (label,)
+
+
+def is_same_class(one: Any, other: Any) -> bool:
+    """``type(one) is type(other)``."""
+    if isinstance(one, Thing) and isinstance(other, Thing):
+        return one.kind is other.kind
+    return type(one) is type(other)
+
+
+def class_name(thing: Any) -> str:
+    """``type(thing).__name__``."""
+    return thing.kind.name if isinstance(thing, Thing) else type(thing).__name__
+
+
+def made_like(thing: Any, /, *args: Any, **named: Any) -> Any:
+    """``type(thing)(…)`` for an object.
+
+    Raises:
+        RefusedError: it is none.
+    """
+    if not isinstance(thing, Thing):
+        refuse("a block of plain Python makes another thing of a class", got=type(thing).__name__)
+    return thing.kind.make(*args, **named)
+
+
+def total_order(name: str) -> Callable[..., Any]:
+    """A comparison that `functools.total_ordering` has made of others.
+
+    Raises:
+        TypeError: it has none of that name.
+    """
+    for rows in functools._convert.values():  # type: ignore[attr-defined]  # the functions that it sets
+        for _, function in rows:
+            if function.__name__ == name:
+                return function  # type: ignore[no-any-return]  # a function
+    raise TypeError("there is no comparison of that name")
+
+
+def is_of(thing: Any, label: str) -> bool:
+    """``isinstance(thing, kind)`` for a class of the user's, by its mark."""
+    return isinstance(thing, Thing) and label in thing.kind.labels
+
+
+def is_default(thing: Any, default: str) -> bool:
+    """Whether a parameter was not given."""
+    return type(thing) is str and thing == default
+
+
+HELD = "held_outside"
+"""The function of a block that takes note of what it must not change."""
+MAKERS = {
+    "new_class": Kind, "new_object": new_object, "record_class": record_class, "record": record, "member": member,
+    "is_same_object": same, "is_of_class": is_of, "is_default": is_default, "not_implemented": NotImplemented,
+    "is_exactly": is_exactly, "is_same_class": is_same_class, "class_name": class_name, "made_like": made_like,
+    "total_order": total_order,
+}  # fmt: skip
 """What makes them, by its names in a block."""
+
+
+def replaced(thing: Any, /, **changes: Any) -> Any:
+    """``dataclasses.replace(thing, name=value)``.
+
+    Raises:
+        TypeError: it is no object of a dataclass.
+    """
+    table = thing.kind.table if isinstance(thing, Thing) else None
+    if table is None:
+        raise TypeError("replace() should be called on dataclass instances")
+    assert isinstance(thing, Thing)
+    values = {given: changes.pop(name) if name in changes else thing.get(name) for name, given in table[0]}
+    return thing.kind.make(**values, **changes)
 
 
 def as_dict(thing: Any) -> Any:
@@ -101,19 +318,20 @@ def as_dict(thing: Any) -> Any:
     Raises:
         TypeError: it is no object of a dataclass.
     """
-    if type(thing) is not Thing or not thing.compared:
+    if not isinstance(thing, Thing) or thing.kind.table is None:
         raise TypeError("asdict() should be called on dataclass instances")
     return _plain(thing)
 
 
 def _plain(thing: Any) -> Any:
     """A copy with dicts for the objects of dataclasses in it."""
-    if type(thing) is Thing:
-        return {name: _plain(each) for name, each in thing.fields.items()} if thing.compared else thing
+    if isinstance(thing, Thing):
+        table = thing.kind.table
+        return copy.deepcopy(thing) if table is None else {name: _plain(thing.get(name)) for name in table[6]}
     if hasattr(type(thing), "_fields"):
         return type(thing)(*map(_plain, thing))
     if type(thing) in (list, tuple):
         return type(thing)(map(_plain, thing))
     if type(thing) is dict:
         return {_plain(key): _plain(each) for key, each in thing.items()}
-    return thing.copy() if isinstance(thing, set | dict) else thing
+    return copy.deepcopy(thing)

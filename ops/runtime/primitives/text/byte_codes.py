@@ -20,7 +20,7 @@ _ENCODINGS = ("utf-8", "utf8", "ascii", "latin-1", "latin1", "iso-8859-1", "cp12
 _HANDLERS = ("strict", "ignore", "replace", "backslashreplace")
 
 
-def _require_encoding(encoding: Any, errors: Any) -> None:
+def require_encoding(encoding: Any, errors: Any) -> None:
     if str(encoding).lower() not in _ENCODINGS or errors not in _HANDLERS:
         got = f"{str(encoding)[:20]!r}, {str(errors)[:20]!r}"
         raise GuardError("there is no such encoding", got=got, expected=f"one of {', '.join(_ENCODINGS)}")
@@ -48,7 +48,7 @@ def _tensor_of(data: bytes) -> torch.Tensor:
 
 def encoded(text: str, encoding: str = "utf-8", errors: str = "strict") -> torch.Tensor:
     """`text.encode` as a tensor of uint8."""
-    _require_encoding(encoding, errors)
+    require_encoding(encoding, errors)
     _require_text(text, "encode", 10)
     try:
         return _tensor_of(text.encode(encoding, errors))
@@ -58,7 +58,7 @@ def encoded(text: str, encoding: str = "utf-8", errors: str = "strict") -> torch
 
 def decoded(data: torch.Tensor, encoding: str = "utf-8", errors: str = "strict") -> str:
     """`bytes.decode` of a tensor of uint8."""
-    _require_encoding(encoding, errors)
+    require_encoding(encoding, errors)
     found = bytes_of(data, "decode", 4)
     try:
         return found.decode(encoding, errors)

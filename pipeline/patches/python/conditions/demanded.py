@@ -15,7 +15,7 @@ def asserted(found: Any) -> Any:
     found = found if recorder is None else truth_of(recorder, found)
     if recorder is None or not issubclass(type(found), TracedNumber):
         return found
-    return required(recorder, found, "an assertion of the function fails")
+    return required(recorder, found, "an assertion of the function fails", "AssertionError")
 
 
 def _refuted(found: Any) -> Any:
@@ -42,7 +42,8 @@ def raising(error: str, on: bool) -> HandedOver:
         decided = issubclass(type(found), TracedNumber) and (found.varies or bool(recorder.rounds.open))
         if not decided or bool(found.concrete) is on:
             return found
-        required(recorder, recorder.scalar("not_", found) if on else found, f"the function raises {error} then")
+        found = recorder.scalar("not_", found) if on else found
+        required(recorder, found, f"the function raises {error} then", error)
         return not on
 
     return HandedOver(passed, asks_truth=True, keeps_sides=True)

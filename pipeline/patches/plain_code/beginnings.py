@@ -1,0 +1,76 @@
+"""Where a block of plain Python begins: with the statements that make what it changes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from ....ops.runtime.primitives.plain_code.language import MUTATES
+from ..source.scoping import names_set
+
+
+def begin(body: Sequence[ast.stmt], place: int, loops: int, tensors: bool) -> int | None:
+    """The place of the first statement, with what sets variables to new lists and the like right before it.
+
+    None where there are fewer loops before.
+    """
+    for _ in range(loops):
+        before = [n for n, each in enumerate(body[:place]) if isinstance(each, ast.For | ast.While)]
+        if not before:
+            return None
+        place = before[-1]
+    first = place
+    while first and (begins(body[first - 1], tensors) or _changed(body[first - 1])):
+        first -= 1
+    return max((n + 1 for n in range(first, place) if not _is_own(body, first, n)), default=first)
+
+
+def _changed(line: ast.stmt) -> str:
+    """The variable whose container a statement changes, as ``hits.sort(key=…)`` does; empty for another statement."""
+    match line:
+        case ast.Expr(ast.Call(ast.Attribute(ast.Name(name), method))) if method in MUTATES:
+            return name
+    return ""
+
+
+def _is_own(body: Sequence[ast.stmt], first: int, place: int) -> bool:
+    """Whether a statement changes nothing but what those from the first one on have made."""
+    name = _changed(body[place])
+    return not name or name in names_set(body[first:place])
+
+
+def begins(line: ast.stmt, tensors: bool) -> bool:
+    """Whether a statement defines a function, or sets variables to what asks for nothing but their own parts."""
+    if isinstance(line, ast.FunctionDef):
+        return True
+    if not isinstance(line, ast.Assign | ast.AnnAssign) or line.value is None:
+        return False
+    values = line.value.elts if isinstance(line.value, ast.Tuple) else [line.value]
+    makes = (makes_new, _makes_object, *((_makes_tensor,) if tensors else ()))
+    return all(isinstance(each, ast.Constant | ast.UnaryOp) or any(of(each) for of in makes) for each in values)
+
+
+def _makes_tensor(value: ast.expr) -> bool:
+    """Whether an expression makes a new tensor, which a loop may fill."""
+    return isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _OF_TENSORS
+
+
+_OF_TENSORS = ("zeros", "ones", "full", "zeros_like", "ones_like", "full_like", "clone", "new_zeros", "new_full", "eye")
+
+
+def _makes_object(value: ast.expr) -> bool:
+    """Whether an expression makes an object of a class, by its name."""
+    return isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id[:1].isupper()
+
+
+def makes_new(value: ast.expr) -> bool:
+    """Whether an expression makes a new list, dict or set."""
+    match value:
+        case ast.BinOp(one, ast.Mult(), other):
+            return isinstance(one, ast.List) or isinstance(other, ast.List)
+        case ast.Call(ast.Name() | ast.Attribute() as function):
+            return ast.unparse(function).removeprefix("collections.") in _MAKERS
+    return isinstance(value, ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp)
+
+
+_MAKERS = ("set", "dict", "list", "sorted", "Counter", "OrderedDict", "defaultdict", "deque")

@@ -1,0 +1,1 @@
+"""Classes of the user's in blocks of plain Python, and their objects."""

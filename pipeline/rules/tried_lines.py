@@ -1,0 +1,108 @@
+"""Lines whose errors the function itself catches: a recording holds no `except`."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import linecache
+import sys
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import PurePath
+from types import FrameType
+from typing import Any
+
+from ...ops.graph.graph import SourceLine
+from ...ops.runtime.user_code import is_users, source_line
+
+_ENTRY = __name__.replace("rules.tried_lines", "trace")
+"""The module that calls the function; what stands around that call catches nothing of it."""
+RAISES = {
+    "int": "ValueError", "float": "ValueError", "lookup": "KeyError", "getitem": "IndexError", "index": "ValueError",
+    "str_index": "ValueError",
+}  # fmt: skip
+"""The operators whose errors people catch, and which they raise."""
+CAUGHT = ", which it catches itself"
+"""How the reasons of guards end on whose failure the function goes on."""
+
+
+class TriedLine(SourceLine):
+    """A line that is called by what a `try` with an `except` holds."""
+
+
+def tried_line(error: str = "") -> SourceLine | None:
+    """The innermost line of the user: one of `TriedLine` where a function around it catches what it raises.
+
+    Args:
+        error: the name of the class of that; empty where any may be raised.
+    """
+    line, raised = None, None
+    for frame in _users_frames():
+        if line is None:
+            line, raised = source_line(frame, frame.f_lineno), _meant(error, frame)
+        if any(_catches(frame, kinds, error, raised) for kinds in _kinds_around(frame)):
+            return TriedLine(line.file, line.line, line.function, line.code)
+    return line
+
+
+def _users_frames() -> Iterator[FrameType]:
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__") != _ENTRY:
+        if is_users(frame.f_code.co_filename):
+            yield frame
+        frame = frame.f_back
+
+
+def _kinds_around(frame: FrameType) -> Iterator[tuple[str, ...]]:
+    """What the handlers around the line of a frame catch, one by one."""
+    for first, last, _, kinds in _tried(frame.f_code.co_filename):
+        if first <= frame.f_lineno <= last:
+            yield kinds
+
+
+def _catches(frame: FrameType, kinds: tuple[str, ...], error: str, raised: Any) -> bool:
+    """Whether handlers catch an error; those of classes that nobody knows do."""
+    if not error:
+        return True
+    for kind in map(_meant, kinds, [frame] * len(kinds)):
+        if raised is None or kind is None or issubclass(raised, kind):
+            return True
+    return False
+
+
+def _meant(name: str, frame: FrameType) -> type[BaseException] | None:
+    """The class of errors that a name means in a frame, as far as it is known."""
+    first, *others = name.split(".")
+    found = frame.f_locals.get(first, frame.f_globals.get(first, getattr(builtins, first, None)))
+    for each in others:
+        found = getattr(found, each, None)
+    return found if isinstance(found, type) and issubclass(found, BaseException) else None
+
+
+def tries_around(line: SourceLine) -> list[bool]:
+    """The `try` statements around a line that catch something, as far as its source is known: whether in a loop."""
+    known = [path for path in list(linecache.cache) if PurePath(path).name == line.file]
+    known = [path for path in known if linecache.getline(path, line.line).strip()[:200] == line.code]
+    return [looped for path in known for first, last, looped, _ in _tried(path) if first <= line.line <= last]
+
+
+@lru_cache(maxsize=64)
+def _tried(path: str) -> list[tuple[int, int, bool, tuple[str, ...]]]:
+    """The lines of what each `try` of a file tries, whether it stands in a loop, and the names of what it catches."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(path)))
+    except SyntaxError:  # it is being edited, or no Python
+        return []
+    looped = {inner for node in ast.walk(tree) if isinstance(node, ast.For) for inner in ast.walk(node)}
+    tries = [node for node in ast.walk(tree) if isinstance(node, ast.Try) and node.handlers]
+    return [(*_ends(node.body), node in looped, _caught_by(node)) for node in tries]
+
+
+def _ends(lines: list[ast.stmt]) -> tuple[int, int]:
+    return lines[0].lineno, lines[-1].end_lineno or lines[-1].lineno
+
+
+def _caught_by(node: ast.Try) -> tuple[str, ...]:
+    kinds = [each.type for each in node.handlers]
+    parts = [part for each in kinds for part in (each.elts if isinstance(each, ast.Tuple) else [each])]
+    return tuple("BaseException" if each is None else ast.unparse(each) for each in parts)
