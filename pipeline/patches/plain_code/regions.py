@@ -142,7 +142,7 @@ def plainly(lines: Sequence[ast.stmt]) -> list[ast.stmt]:
 
 SAME = "is_same_object"
 """The function of a block that stands for ``is``."""
-ASKED = (SAME, "is_same_class", "is_exactly", "class_name", "made_like")
+ASKED = (SAME, "is_same_class", "is_exactly", "class_name", "made_like", "place_of")
 """Functions of a block that stand for forms of Python."""
 _OF_OPERATORS = {
     "__getitem__": "lambda key, items=None: items[key]",

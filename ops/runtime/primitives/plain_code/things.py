@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any
 
 from .block_refusals import refuse
+from .block_tensors import place_of
 
 _COMPARED = ("__lt__", "__le__", "__gt__", "__ge__")
 _BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "and", "or", "xor")
@@ -293,7 +294,7 @@ MAKERS = {
     "new_class": Kind, "new_object": new_object, "record_class": record_class, "record": record, "member": member,
     "is_same_object": same, "is_of_class": is_of, "is_default": is_default, "not_implemented": NotImplemented,
     "is_exactly": is_exactly, "is_same_class": is_same_class, "class_name": class_name, "made_like": made_like,
-    "total_order": total_order,
+    "total_order": total_order, "place_of": place_of,
 }  # fmt: skip
 """What makes them, by its names in a block."""
 
