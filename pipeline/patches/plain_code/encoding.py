@@ -181,7 +181,7 @@ class Encoding:
         if isinstance(thing, bool | int | float | str | type(None)) and len(str(thing)) < 80:
             return literal(thing)
         if id(thing) not in self.constants:
-            source = literal(thing, self._own_constant)
+            source = literal(thing, lambda part: None if part is thing else self._own_constant(part))
             self.constants[id(thing)] = (f"K{len(self.constants)}", thing, source)
         return name_of(self.constants[id(thing)][0])
 
