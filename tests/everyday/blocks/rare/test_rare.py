@@ -26,7 +26,7 @@ TEMPLATES = [
 ]  # fmt: skip
 RARE: dict[str, tuple[Any, list[Any], list[list[Any]]]] = {
     **{
-        f.__name__: (f, [[1, 2, 3]], [[[200]], [[]], [[500, 0, 1]], [[0, 7, 300]], [[4, 4, 4, 4, 4]], [[10**8]]])
+        f.__name__: (f, [[1, 2, 3]], [[[200]], [[]], [[500, 0, 1]], [[0, 7, 300]], [[4, 4, 4, 4, 4]], [[2 * 10**6]]])
         for f in (
             operators.bumped, operators.till, operators.in_turn, operators.in_turn_named, operators.parts_of_lists,
             operators.added_to_none, operators.of_unlike, operators.of_unlike_two, operators.labelled,
