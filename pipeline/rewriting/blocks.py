@@ -21,6 +21,8 @@ MOST_BLOCKS = 12
 """Recordings with blocks of plain Python."""
 MOST_LOOPS = 2
 """Loops before a statement that may belong to its block."""
+_MORE = (1, 2, 3)
+"""Statements after one that may belong to its block."""
 
 
 class Blocks:
@@ -95,8 +97,11 @@ class Blocks:
         for function in self.functions:
             path, traced = function.__code__.co_filename, function is self.own
             lines = sorted(number for name, number in self._with_callers(places) if name == PurePath(path).name)
+            regions = list[Statements]()
             for line, rest, loops in product(lines, (not tensors, tensors), range(1 + MOST_LOOPS)):
-                region = Statements(path, line, rest, traced and rest, loops, tensors)
+                regions.append(Statements(path, line, rest, traced and rest, loops, tensors))
+            regions += [Statements(path, line, False, False, 0, tensors, more) for line in lines for more in _MORE]
+            for region in regions:
                 if (code := block_code(function, region)) is not None and code not in seen:
                     seen.add(code)
                     yield region

@@ -30,7 +30,7 @@ from .user_classes.base_methods import BaseMethods, content
 from .user_classes.classes import kind_of, made_by
 from .naming import MISSING, Naming, Placing, is_object, of_library, of_torch, refuse_unplain, scopes, set_in
 from .user_classes.outside_objects import OutsideObjects, is_outside_object
-from .plain_literals import UnplainError, is_member, is_plain, literal, name_of
+from .plain_literals import UnplainError, is_member, is_plain, literal, member_source, name_of
 from .regions import ASKED, plainly
 from .tensor_items import TensorItems
 from .user_lines import parsed, placed, written
@@ -186,20 +186,25 @@ class Encoding:
             return name_of(self._helper(thing.__func__, thing.__self__))
         if not is_plain(thing):
             raise UnplainError(f"it uses a {type(thing).__module__}.{type(thing).__qualname__}")
-        if isinstance(thing, bool | int | float | str | type(None)) and len(str(thing)) < 80:
-            return literal(thing)
         if is_member(thing):
             return self._member(thing)
+        if isinstance(thing, bool | int | float | str | type(None)) and len(str(thing)) < 80:
+            return literal(thing)
         if id(thing) not in self.constants:
-            source = literal(thing, lambda part: self._member(part) if is_member(part) else None)
+            source = literal(thing, lambda part: None if part is thing else self._own_constant(part))
             self.constants[id(thing)] = (f"K{len(self.constants)}", thing, source)
         return name_of(self.constants[id(thing)][0])
+
+    def _own_constant(self, part: Any) -> ast.expr | None:
+        """The name of a constant that a part of another one is; None for what has a literal."""
+        if isinstance(part, re.Pattern):
+            return self.source_of(part)
+        return self._member(part) if is_member(part) else None
 
     def _member(self, thing: Any) -> ast.expr:
         """The name of a member of an Enum."""
         if id(thing) not in self.constants:
-            parts: list[ast.expr] = [ast.Constant(each) for each in (type(thing).__name__, thing.name, thing.value)]
-            made = ast.Call(name_of("member"), parts, [])
+            made = member_source(thing)
             self.constants[id(thing)] = (f"K{len(self.constants)}", thing, made)
         return name_of(self.constants[id(thing)][0])
 

@@ -25,7 +25,7 @@ from ...proxies.make import TracedOptional
 from ...proxies.scalars import TracedBool, TracedComplex, TracedFloat, TracedInt
 from ...proxies.strings import TracedStr
 from .user_classes.classes import fields_of, is_class, is_named, is_taken, labels, shown_name
-from .plain_literals import UnplainError, is_plain, name_of
+from .plain_literals import UnplainError, counting_base, is_plain, members, name_call, name_of
 
 MISSING: Any = object()
 _VALUES = (TracedInt, TracedFloat, TracedBool, TracedComplex, TracedStr, TracedList, TracedDict, TracedOptional)
@@ -81,6 +81,10 @@ class Naming(ast.NodeTransformer):
         if (asked := self._asked_of_class(node)) is not None:
             return asked
         kind = self._held(node.func)
+        if (base := counting_base(kind)) and len(node.args) == 1 and not node.keywords:
+            call = name_call("member_of_value", base, kind.__name__, None, *members(kind))
+            call.args[2] = self.visit(node.args[0])
+            return ast.copy_location(call, node)
         self_made = isinstance(kind, type) and is_class(kind)
         function = name_of(self.encoding.class_name(kind)) if self_made else self.visit(node.func)
         args = [self.visit(each) for each in node.args]

@@ -9,6 +9,7 @@ from collections import Counter, OrderedDict, defaultdict, deque
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum, Flag
+from types import FunctionType
 from typing import Any
 
 from ....ops.runtime.primitives.plain_code.language import BUILTINS
@@ -35,10 +36,22 @@ def is_plain(thing: Any, levels: int = MOST_LEVELS) -> bool:
 
 
 def is_member(thing: Any) -> bool:
-    """Whether a thing is a member of an Enum that is no number and no text, and has a plain value."""
+    """Whether a thing is a member of an Enum that has a plain value; numbers and texts are those of IntEnum and StrEnum."""
+    if isinstance(thing, int | str) and counting_base(type(thing)):
+        return True
     if not isinstance(thing, Enum) or isinstance(thing, int | str | Flag) or type(thing.value) not in SCALARS:
         return False
     return type(thing).__eq__ is object.__eq__ and type(thing).__hash__ is Enum.__hash__
+
+
+def counting_base(kind: Any) -> str:
+    """The base of an Enum whose members are numbers or texts and have nothing of their own; empty for another class."""
+    if not isinstance(kind, type) or len(kind.__mro__) < 2 or not issubclass(kind, Enum):
+        return ""
+    base = kind.__mro__[1]
+    own = [each for each in vars(kind).values() if isinstance(each, FunctionType | property | classmethod)]
+    users = [each for each in own if not isinstance(each, FunctionType) or each.__module__ == kind.__module__]
+    return base.__name__ if base.__module__ == "enum" and base.__name__ in ("IntEnum", "StrEnum") and not users else ""
 
 
 def literal(thing: Any, part: Any = None) -> ast.expr:
@@ -126,3 +139,21 @@ def _made(name: str, *args: ast.expr) -> ast.expr:
 def name_of(name: str) -> ast.expr:
     """A name as an expression."""
     return ast.Name(name, ast.Load())
+
+
+def member_source(thing: Any) -> ast.expr:
+    """What makes a member of an Enum."""
+    kind = type(thing)
+    if base := counting_base(kind):
+        return name_call("counting_member", base, kind.__name__, thing.name, *members(kind))
+    return name_call("member", kind.__name__, thing.name, thing.value)
+
+
+def members(kind: Any) -> list[Any]:
+    """The names and values of the members of an Enum, one after the other."""
+    return [part for name, each in kind.__members__.items() for part in (name, each.value)]
+
+
+def name_call(name: str, *given: Any) -> ast.Call:
+    """A call with constants."""
+    return ast.Call(ast.Name(name, ast.Load()), [ast.Constant(each) for each in given], [])

@@ -24,6 +24,7 @@ class Statements:
         result: whether the function is the traced one, so that nothing is asked of what it gives.
         loops: how many loops before it belong to it, too.
         tensors: whether it may have tensors.
+        more: how many statements after it belong to it, too.
     """
 
     path: str
@@ -32,6 +33,7 @@ class Statements:
     result: bool = False
     loops: int = 0
     tensors: bool = False
+    more: int = 0
 
 
 def with_blocks(function: ast.FunctionDef, regions: Collection[Statements], free: Collection[str]) -> int:
@@ -49,9 +51,9 @@ def with_blocks(function: ast.FunctionDef, regions: Collection[Statements], free
             continue
         first, end = (
             begin(function.body, place, region.loops, region.tensors),
-            len(function.body) if region.rest else place + 1,
+            len(function.body) if region.rest else place + 1 + region.more,
         )
-        made = None if first is None else _CutOut(function, first, end, free).call(region.result, region.tensors)
+        made = None if first is None or end > len(function.body) else _CutOut(function, first, end, free).call(region.result, region.tensors)
         if made is not None:
             function.body[first:end] = [made]
             count += 1
@@ -142,7 +144,7 @@ def plainly(lines: Sequence[ast.stmt]) -> list[ast.stmt]:
 
 SAME = "is_same_object"
 """The function of a block that stands for ``is``."""
-ASKED = (SAME, "is_same_class", "is_exactly", "class_name", "made_like")
+ASKED = (SAME, "is_same_class", "is_exactly", "class_name", "made_like", "place_of")
 """Functions of a block that stand for forms of Python."""
 _OF_OPERATORS = {
     "__getitem__": "lambda key, items=None: items[key]",

@@ -124,12 +124,20 @@ def definition_of(function: FunctionType) -> ast.FunctionDef | ast.Lambda | None
             statements, imports = _parsed(source).body, _imports(source)
             for around in (e for e in statements if _first_line(e) <= code.co_firstlineno <= (e.end_lineno or 0)):
                 found = list(filter(_has(code), ast.walk(around)))
-                if len(found) == 1 and _place(_compiled(around, imports, code), code) is not None:
+                found = found if len(found) == 1 else [each for each in found if _makes(each, code)][:1]
+                if found and _place(_compiled(around, imports, code), code) is not None:
                     made: ast.FunctionDef | ast.Lambda = copied(found[0])
                     return made
     except (SyntaxError, ValueError, RecursionError):  # no source of Python
         pass
     return None
+
+
+def _makes(node: ast.AST, code: CodeType) -> bool:
+    """Whether a lambda that asks for no variables around it is what some code was made from: others share its line."""
+    return isinstance(node, ast.Lambda) and code in compile(
+        ast.Expression(node), code.co_filename, "eval", code.co_flags & _ANNOTATIONS, dont_inherit=True
+    ).co_consts
 
 
 _ANNOTATIONS = __future__.annotations.compiler_flag

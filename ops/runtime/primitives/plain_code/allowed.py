@@ -131,7 +131,7 @@ def _is_constant(line: ast.stmt) -> bool:
     match line:
         case ast.Assign([ast.Name()], ast.Call(ast.Attribute(ast.Name("re"), "compile"), args, [])):
             return all(isinstance(each, ast.Constant) for each in args)
-        case ast.Assign([ast.Name()], ast.Call(ast.Name("member"), args, [])):
+        case ast.Assign([ast.Name()], ast.Call(ast.Name("member" | "counting_member"), args, [])):
             return all(isinstance(each, ast.Constant) for each in args)
         case ast.Assign([ast.Name()], value):
             names = [each for each in _parts(value) if isinstance(each, ast.Name)]

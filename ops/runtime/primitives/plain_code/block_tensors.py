@@ -204,6 +204,13 @@ def is_of_block(thing: Any) -> bool:
     return type(thing) is torch.Tensor and thing.layout is torch.strided
 
 
+def place_of(index: Any) -> Any:
+    """The place of an item in the list of a tensor's numbers; a tensor takes True for another dimension."""
+    if isinstance(index, bool):
+        refuse("an item of a tensor is asked for by True or False", fix="Write x[int(flag)].")
+    return index
+
+
 def kind_of(tensor: torch.Tensor) -> list[Any]:
     """The kind of a result that is a tensor, as `running.misfit` takes it."""
     return ["tensor", str(tensor.dtype).removeprefix("torch."), tensor.dim()]

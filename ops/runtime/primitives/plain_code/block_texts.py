@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Callable
+from enum import Enum
 from typing import Any
 
 from .. import bounded
@@ -121,6 +122,8 @@ def formatted(value: Any, conversion: str, spec: str) -> str:
         return str(value)
     if kind in VALUES:
         return text_of_value(value, conversion, spec)
+    if isinstance(value, Enum) and not conversion:
+        return formatted(value.value, "", spec)  # as from Python 3.11 on
     if kind not in _SCALARS:
         found = as_shown(value, conversion)
         if found is not value or isinstance(value, BaseException | set | frozenset):

@@ -11,6 +11,7 @@ import operator
 import re
 from collections import Counter, deque
 from collections.abc import Callable, Collection
+from enum import Enum
 from functools import partial
 from typing import Any
 
@@ -76,6 +77,8 @@ class Guarded:
             return library_values.CLASS_METHODS.get((thing, name), found)
         if is_record(thing, name):
             return getattr(thing, name)
+        if isinstance(thing, Enum):
+            return getattr(thing, name) if name in ("name", "value") else self.attribute(thing.value, name)
         if not hasattr(thing if kind is type else kind, name):
             raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
         return refuse(f"a block of plain Python asks a {kind.__name__} for {name!r}", expected="a method of its list")

@@ -11,11 +11,11 @@ from .language import LIBRARY, OF_CLASSES
 
 GUARDS = (
     "<attribute>", "<own>", "<ordered>", "<bounded>", "<each_ordered>", "<gathered>", "<few>", "<augmented>",
-    "<augment_entry>", "<function>", "<formatted>", "<joined>", "<tick>", "<fields>", "<entry>",
+    "<augment_entry>", "<function>", "<formatted>", "<joined>", "<tick>", "<fields>", "<counted>", "<entry>",
 )  # fmt: skip
 """What stands in the code for the operations; no text of a file can name them."""
 ATTRIBUTE, OWN, ORDERED, BOUNDED, EACH_ORDERED, GATHERED, FEW, *_REST = GUARDS
-AUGMENTED, AUGMENT_ENTRY, FUNCTION, FORMATTED, JOINED, TICK, FIELDS, ENTRY = _REST
+AUGMENTED, AUGMENT_ENTRY, FUNCTION, FORMATTED, JOINED, TICK, FIELDS, COUNTED, ENTRY = _REST
 PAYING = (GATHERED, FEW, AUGMENTED, FORMATTED, JOINED)
 """Those whose results are counted under a budget."""
 GIVING = (ATTRIBUTE, FUNCTION)
@@ -160,6 +160,13 @@ class Guarding(ast.NodeTransformer):
 
     def visit_SetComp(self, node: ast.SetComp) -> ast.AST:
         """A comprehension; one of several loops is as a generator, which is counted."""
+        if _filters(node):
+            self.generic_visit(node)
+            loop = node.generators[0].iter
+            assert isinstance(loop, ast.Call)
+            assert isinstance(loop.func, ast.Name)
+            loop.func.id = COUNTED  # its order decides nothing
+            return node
         if len(node.generators) == 1:
             return self._kept(node)
         made = ast.copy_location(ast.GeneratorExp(node.elt, node.generators), node)
@@ -232,6 +239,33 @@ def makes_sets(tree: ast.AST) -> bool:
         or (isinstance(node, ast.Name) and node.id in ("set", "frozenset"))
         for node in ast.walk(tree)
     )
+
+
+def _filters(node: ast.SetComp) -> bool:
+    """Whether a set holds those items of another one of which something is true: ``{w for w in words if w in KNOWN}``."""
+    match node.generators:
+        case [ast.comprehension(ast.Name(name), _, conditions)]:
+            parts = [part for each in conditions for part in ast.walk(each)]
+            plain = all(isinstance(each, _OF_CONDITIONS) or _only_asks(each) for each in parts)
+            return plain and isinstance(node.elt, ast.Name) and node.elt.id == name
+    return False
+
+
+_OF_CONDITIONS = (
+    ast.Name, ast.Constant, ast.Compare, ast.BoolOp, ast.UnaryOp, ast.Subscript, ast.Attribute, ast.Slice,
+    ast.expr_context, ast.boolop, ast.unaryop, ast.cmpop,
+)  # fmt: skip
+_ASKING = ("startswith", "endswith", "isalpha", "isdigit", "isalnum", "isupper", "islower", "istitle", "isspace", "get")
+
+
+def _only_asks(part: ast.AST) -> bool:
+    """Whether it is a call that changes nothing."""
+    match part:
+        case ast.Call(ast.Name("len")):
+            return True
+        case ast.Call(ast.Attribute(_, name)):
+            return name in _ASKING
+    return False
 
 
 def _names_types(kind: ast.expr) -> bool:

@@ -159,7 +159,7 @@ def _operations(guards: guarded.Guarded) -> dict[str, Any]:
         guards.attribute, guards.own, gone_through.ordered, gone_through.bounded_items, gone_through.each_ordered,
         gone_through.gathered, gone_through.require_few, guards.augmented, guards.augment_entry,
         guards.function, block_texts.formatted, block_texts.joined, ticking(round_counter()), guards.fields,
-        guarded.entry_of,
+        gone_through.counted, guarded.entry_of,
     )  # fmt: skip
     return {**dict(zip(GUARDS, found, strict=True)), HELD: guards.hold}
 

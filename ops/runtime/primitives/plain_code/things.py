@@ -7,15 +7,18 @@ of Python's own methods (`__len__`, `__eq__`, …) that the user's has, so that 
 from __future__ import annotations
 
 import copy
+import enum
 import functools
 import operator
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import FrozenInstanceError
+from enum import IntEnum
 from functools import partial
 from typing import Any
 
 from .block_refusals import refuse
+from .block_tensors import place_of
 
 _COMPARED = ("__lt__", "__le__", "__gt__", "__ge__")
 _BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "and", "or", "xor")
@@ -218,13 +221,39 @@ def member(kind: str, name: str, value: Any) -> Member:
     return Member(Kind(kind, (), {}, {}, {}, {}, None, Member), {"name": name, "value": value})
 
 
+@functools.lru_cache(256)
+def _counting(base: str, kind: str, members: Sequence[Any]) -> Any:
+    """The class of an Enum whose members are numbers or texts.
+
+    Raises:
+        TypeError: it is none.
+    """
+    pairs = [*zip(members[::2], members[1::2], strict=True)]
+    of, plain = {"IntEnum": (IntEnum, int), "StrEnum": (getattr(enum, "StrEnum", None), str)}[base]
+    if of is None or not kind.isidentifier() or any(type(value) is not plain for _, value in pairs):
+        raise TypeError("an Enum has other members than numbers or texts")
+    if not all(type(name) is str and name.isidentifier() and name[:1] != "_" for name, _ in pairs):
+        raise TypeError("the name of a member is no identifier")
+    return of(kind, pairs)
+
+
+def counting_member(base: str, kind: str, name: str, *members: Any) -> Any:
+    """A member of an IntEnum or a StrEnum, by its name."""
+    return _counting(base, kind, members)[name]
+
+
+def member_of_value(base: str, kind: str, value: Any, *members: Any) -> Any:
+    """``Kind(value)`` of such an Enum."""
+    return _counting(base, kind, members)(value)
+
+
 def same(one: Any, other: Any) -> bool:
     """``one is other`` of objects; of other things memory would decide it.
 
     Raises:
         RefusedError: neither is an object.
     """
-    if not isinstance(one, Thing) and not isinstance(other, Thing):
+    if not isinstance(one, Thing | enum.Enum) and not isinstance(other, Thing | enum.Enum):
         refuse(
             "a block of plain Python compares two things by identity", got=f"{_named(one)} and {_named(other)}",
             fix="Write ==.",
@@ -293,7 +322,8 @@ MAKERS = {
     "new_class": Kind, "new_object": new_object, "record_class": record_class, "record": record, "member": member,
     "is_same_object": same, "is_of_class": is_of, "is_default": is_default, "not_implemented": NotImplemented,
     "is_exactly": is_exactly, "is_same_class": is_same_class, "class_name": class_name, "made_like": made_like,
-    "total_order": total_order,
+    "total_order": total_order, "counting_member": counting_member, "member_of_value": member_of_value,
+    "place_of": place_of,
 }  # fmt: skip
 """What makes them, by its names in a block."""
 

@@ -12,6 +12,7 @@ import torch
 
 import tracepack
 from tests.campaigns.check import difference
+from tests.everyday.blocks.rare import of_classes as classes
 from tests.everyday.blocks.rare import of_leaving as leaving
 from tests.everyday.blocks.rare import of_named_errors as named
 from tests.everyday.blocks.rare import of_operators as operators
@@ -25,15 +26,19 @@ TEMPLATES = [
 ]  # fmt: skip
 RARE: dict[str, tuple[Any, list[Any], list[list[Any]]]] = {
     **{
-        f.__name__: (f, [[1, 2, 3]], [[[200]], [[]], [[500, 0, 1]], [[0, 7, 300]]])
+        f.__name__: (f, [[1, 2, 3]], [[[200]], [[]], [[500, 0, 1]], [[0, 7, 300]], [[4, 4, 4, 4, 4]], [[2 * 10**6]]])
         for f in (
             operators.bumped, operators.till, operators.in_turn, operators.in_turn_named, operators.parts_of_lists,
             operators.added_to_none, operators.of_unlike, operators.of_unlike_two, operators.labelled,
             named.of_a_function, named.of_a_class, named.of_a_method, named.of_a_dataclass, named.of_a_record,
+            classes.with_a_flag, classes.hits, classes.statics, classes.set_area, classes.set_area_uncaught,
+            classes.copied_members, classes.identical, classes.limited, classes.repeated, classes.near,
+            classes.tokens, classes.copied, classes.set_members,
             named.of_an_inner_function, named.of_a_lambda, named.of_objects, named.caught_whole,
         )
     },
     "reckoned": (operators.reckoned, [["1", "2", "+"]], [[["2", "3", "4", "*", "+"]], [[]], [["2", "+"]]]),
+    "tagged": (classes.tagged, [["a", "b"]], [[["<default>", "c"]], [[]], [["abc"]]]),
     "filled": (operators.filled, [[1, 2], "{}-{}"], [[[500, 0], each] for each in TEMPLATES]),
     **{
         f.__name__: (f, [[1, 2], X], [[[500], X], [[0, 1], X], [[], X], [[0, 5000, 0], X], [[5000], torch.ones(1)]])
