@@ -46,11 +46,11 @@ def begins(line: ast.stmt, tensors: bool) -> bool:
     if not isinstance(line, ast.Assign | ast.AnnAssign) or line.value is None:
         return False
     values = line.value.elts if isinstance(line.value, ast.Tuple) else [line.value]
-    makes = (makes_new, _makes_object, *((_makes_tensor,) if tensors else ()))
+    makes = (makes_new, _makes_object, *((makes_tensor,) if tensors else ()))
     return all(isinstance(each, ast.Constant | ast.UnaryOp) or any(of(each) for of in makes) for each in values)
 
 
-def _makes_tensor(value: ast.expr) -> bool:
+def makes_tensor(value: ast.expr) -> bool:
     """Whether an expression makes a new tensor, which a loop may fill."""
     return isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _OF_TENSORS
 

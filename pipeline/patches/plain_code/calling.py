@@ -189,13 +189,20 @@ def _kind(found: Any, listed: bool = False) -> Any:
     raise RecordError(f"{NOT_PLAIN}: the example does not tell what its results hold", where=str(user_line() or ""))
 
 
+def _is_known(recorder: Recorder, tensor: torch.Tensor) -> bool:
+    return tensor in recorder.values or id(tensor) in recorder.values.captured
+
+
 def _wrapped(recorder: Recorder, kind: Any, found: Any, varies: bool) -> tuple[Any, Any]:
     """The output of the node, and what the function gets for it."""
     if kind == "any":
         value = Value(ANY)
         return value, Opaque(recorder, value, found, True)
     if kind[0] == "tensor":
-        return recorder.values.add(found, varies=True), found
+        with recorder.within(), torch._C.DisableTorchFunction():
+            # One that the block was given, or gives twice, is another one on other data.
+            made = recorder.values.twins.twin(found) if _is_known(recorder, found) else found
+        return recorder.values.add(made, varies=True), made
     if kind[0] == "tuple":
         pairs = [_wrapped(recorder, inner, each, varies) for inner, each in zip(kind[1:], found, strict=True)]
         return tuple(value for value, _ in pairs), tuple(each for _, each in pairs)

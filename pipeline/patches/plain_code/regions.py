@@ -10,7 +10,7 @@ from typing import Any
 from ....ops.runtime.primitives.plain_code.allowed import refused
 from ..source.changed_containers import own_containers
 from ..source.scoping import certainly_set, names_read, names_set, parameters, read_first, within
-from .beginnings import begin, begins, makes_new
+from .beginnings import begin, begins, makes_new, makes_tensor
 from .user_lines import parsed, same_place, written
 
 
@@ -104,7 +104,7 @@ class _CutOut:
         if unsure:
             return None
         given = sorted(asked & (self.known | self.free))
-        body, hoisting = self._hoisted(changed, {*given})
+        body, hoisting = self._hoisted(changed, {*given}, tensors)
         if returns:
             call = _called(body, given, (self.own & {*given}, ()), result, tensors, hoisting)
             return _placed(ast.Return(call), self.body[0])
@@ -118,11 +118,11 @@ class _CutOut:
         targets: list[ast.expr] = [ast.Name(each, ast.Store()) for each in results]
         return _placed(ast.Assign([ast.Tuple(targets, ast.Store())], call), self.body[0])
 
-    def _hoisted(self, changed: set[str], given: set[str]) -> tuple[list[ast.stmt], Hoisting]:
+    def _hoisted(self, changed: set[str], given: set[str], tensors: bool) -> tuple[list[ast.stmt], Hoisting]:
         """The statements without what is taken out of them: nothing that reads a list which they may have changed."""
         altered = set[str]()
         while True:
-            hoisting = Hoisting(changed | altered, given)
+            hoisting = Hoisting(changed | altered, given, tensors)
             body = [hoisting.statement(line) for line in plainly(self.body)]
             late = [part for name, part in hoisting.found.items() if name in hoisting.late]
             more = (names_read(late) & names_read(body) & self.own) - altered
@@ -235,14 +235,15 @@ class Hoisting:
     Args:
         written: what the block sets.
         given: what it is given.
+        tensors: whether the block may make tensors.
 
     Attributes:
         found: the expressions, by the names that stand for them.
         late: those names whose expressions come after something that may change what they find.
     """
 
-    def __init__(self, written: Collection[str], given: Collection[str]) -> None:
-        self.written, self.given = written, given
+    def __init__(self, written: Collection[str], given: Collection[str], tensors: bool) -> None:
+        self.written, self.given, self.tensors = written, given, tensors
         self.found = dict[str, ast.expr]()
         self.late = set[str]()
         self.leaves = False  # whether a statement before may have left the function
@@ -251,6 +252,8 @@ class Hoisting:
     def statement(self, line: ast.stmt) -> ast.stmt:
         """A statement without them."""
         match line:
+            case ast.Assign(value=value) if self.tensors and makes_tensor(value):
+                pass  # the block may write to it
             case ast.For():
                 line.iter = self._without(line.iter)
             case ast.Assign() | ast.Return() if line.value is not None:

@@ -117,3 +117,17 @@ def test_a_result_shares_memory_with_what_the_block_was_given_where_it_does_in_p
     mod(y, 5.0).add_(1)
     assert torch.equal(x, torch.tensor([[2.0] * 3, [1.0] * 3]))
     assert torch.equal(y, torch.full((2, 3), -1.0))
+
+
+def _later(x):
+    y = x
+    z = x
+    while y.sum() > 5:
+        y = y - 1
+    doubled = x * 2
+    y.mul_(3)
+    return doubled, x + 0, z
+
+
+def test_a_result_that_is_an_argument_on_the_example_is_another_tensor_on_other_data() -> None:
+    check(Case(_later, [torch.ones(2)], [[torch.tensor([3.0, 4.0])], [torch.zeros(3)], [torch.full((3,), 5.0)]]))
