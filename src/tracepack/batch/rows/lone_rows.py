@@ -98,7 +98,7 @@ class LoneRows:
         for row, error in list(self._failing.items())[:_FAILING]:
             self._check_failing(row, rows[0], error)
 
-    def _orders(self, rows: Sequence[int], batch: int) -> Iterator[list[int]]:
+    def _orders(self, rows: list[int], batch: int) -> Iterator[list[int]]:
         yield list(rows)
         if batch > len(rows):
             yield [rows[place % len(rows)] for place in range(batch)]
