@@ -15,6 +15,7 @@ pa = pytest.importorskip("pyarrow", reason="the extra 'batch' is not installed")
 import pyarrow.parquet as pq  # noqa: E402 - after the skip
 
 from tests.batch.checks import errors, read  # noqa: E402
+from tracepack.batch import setting  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("jobs")
 ROWS = 400
@@ -187,6 +188,27 @@ def test_rows_that_are_not_tied_run_together(index: int, extremes: bool, tmp_pat
     for found, wanted in zip(read(tmp_path / "out"), read(tmp_path / "alone"), strict=True):
         assert alike(found, wanted), (found, wanted)
     assert [row["row"] for row in errors(tmp_path / "out")] == [row["row"] for row in errors(tmp_path / "alone")]
+
+
+def test_rows_that_are_made_may_be_left_out(tmp_path: Path) -> None:
+    mod = tracepack.trace(lambda x: x[~x.isnan().any(1)] * 2, X)
+    done = tracepack.batch.run(mod, source(tmp_path, extremes=False), tmp_path / "out", batch_size=64)
+    assert (done.rows, done.errors) == (ROWS, 0)
+
+
+def test_rows_are_checked_in_a_fork_where_this_process_computes_none(tmp_path: Path) -> None:
+    """As the engine `ray` does: a row that ends the process that runs it must not end the one that leads the job."""
+    rows = source(tmp_path, extremes=True)
+    for process, tied in ((mean_of_the_large, True), (lambda x: x.relu(), False)):
+        mod = tracepack.trace(process, X)
+        found = setting.prepared(mod, "", rows, tmp_path / str(tied), {}, None, None)
+        with found.target.owned():
+            if tied:
+                with pytest.raises(tracepack.BatchError, match=DEPENDS):
+                    found.plan(64, None, apart=True)
+            else:
+                assert found.plan(64, None, apart=True).work.batch == 64
+        assert not (tmp_path / str(tied) / "_work" / "check.started").exists()
 
 
 def alike(found: Any, wanted: Any) -> bool:

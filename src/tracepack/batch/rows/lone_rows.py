@@ -6,6 +6,7 @@ can be found, stand beside rows that the source need not have, and the job goes 
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -134,12 +135,14 @@ class LoneRows:
                 if self._is_late():
                     return
                 mine = picked(self._values, [row])
-                self._check(joined(mine, company, mine), {0: row, count + 1: row}, said)
+                with _none_of_the_source():
+                    self._check(joined(mine, company, mine), {0: row, count + 1: row}, said)
         for company in large_rows(self._work.pipeline, others):
             for place in {0, count // 2, count - 1}:
                 if self._is_late():
                     return
-                self._check_large(picked(company, [place]), (others, company), count)
+                with _none_of_the_source():
+                    self._check_large(picked(company, [place]), (others, company), count)
 
     def _check(self, values: Values, mine: dict[int, int], company: str) -> None:
         """Runs rows together, and compares those at some places with what they gave alone."""
@@ -155,19 +158,12 @@ class LoneRows:
 
     def _check_large(self, mine: Values, companies: Sequence[Values], count: int) -> None:
         """Compares a large row beside others with as many copies of it: rounding alone would part it from one."""
-        try:
-            copies = self._work.run(picked(mine, [0] * (count + 1)), 0, count + 1)
-            for company in companies:
-                above = self._work.run(joined(mine, company), 0, count + 1)
-                below = self._work.run(joined(company, mine), 0, count + 1)
-                for found, place in ((above, 0), (below, count)):
-                    self._compare(
-                        [e[place : place + 1] for e in found], [e[place : place + 1] for e in copies], "others"
-                    )
-        except BatchError:
-            raise
-        except Exception:  # such rows are none of the pipeline's
-            return
+        copies = self._work.run(picked(mine, [0] * (count + 1)), 0, count + 1)
+        for company in companies:
+            above = self._work.run(joined(mine, company), 0, count + 1)
+            below = self._work.run(joined(company, mine), 0, count + 1)
+            for found, place in ((above, 0), (below, count)):
+                self._compare([e[place : place + 1] for e in found], [e[place : place + 1] for e in copies], "others")
 
     def _compare(self, found: Answers, wanted: Answers, company: str) -> None:
         column = differing(found, wanted, self._sizes, self._narrow)
@@ -175,3 +171,15 @@ class LoneRows:
             name = self._work.answers.schema.names[column]
             got = f"{shown(found[column])} for a row beside {company}"
             raise dependence(f"output {name!r}", got, shown(wanted[column]))
+
+
+@contextlib.contextmanager
+def _none_of_the_source() -> Iterator[None]:
+    """A context in which rows that are made may fail, or be left out of an output: only a difference counts."""
+    try:
+        yield
+    except BatchError as error:
+        if error.what == DEPENDS:
+            raise
+    except Exception:
+        return
