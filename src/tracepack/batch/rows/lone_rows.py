@@ -95,7 +95,7 @@ class LoneRows:
         for order in self._orders(rows, batch):
             last = (len(order) - len(rows)) // len(rows) * len(rows)
             places = {*range(min(len(rows), len(order))), *range(max(last, 0), len(order))}
-            self._check(picked(self._values, order), {place: order[place] for place in sorted(places)}, "others")
+            self._check(picked(self._values, order), {place: order[place] for place in sorted(places)})
         for row, error in list(self._failing.items())[:_FAILING]:
             self._check_failing(row, rows[0], error)
 
@@ -136,7 +136,7 @@ class LoneRows:
                     return
                 mine = picked(self._values, [row])
                 with _none_of_the_source():
-                    self._check(joined(mine, company, mine), {0: row, count + 1: row}, said)
+                    self._check(joined(mine, company, mine), {0: row, count + 1: row}, f" beside {said}")
         for company in large_rows(self._work.pipeline, others):
             for place in {0, count // 2, count - 1}:
                 if self._is_late():
@@ -144,7 +144,7 @@ class LoneRows:
                 with _none_of_the_source():
                     self._check_large(picked(company, [place]), (others, company), count)
 
-    def _check(self, values: Values, mine: dict[int, int], company: str) -> None:
+    def _check(self, values: Values, mine: dict[int, int], company: str = "") -> None:
         """Runs rows together, and compares those at some places with what they gave alone."""
         count = len(values[0][1])
         try:
@@ -154,7 +154,8 @@ class LoneRows:
         except Exception:  # rows that fail together are run alone by the job
             return
         for place, row in mine.items():
-            self._compare([each[place : place + 1] for each in together], self.alone[row], company)
+            said = f"row {place + 1} of {count}{company}"
+            self._compare([each[place : place + 1] for each in together], self.alone[row], said)
 
     def _check_large(self, mine: Values, companies: Sequence[Values], count: int) -> None:
         """Compares a large row beside others with as many copies of it: rounding alone would part it from one."""
@@ -163,14 +164,14 @@ class LoneRows:
             above = self._work.run(joined(mine, company), 0, count + 1)
             below = self._work.run(joined(company, mine), 0, count + 1)
             for found, place in ((above, 0), (below, count)):
-                self._compare([e[place : place + 1] for e in found], [e[place : place + 1] for e in copies], "others")
+                got, wanted = ([each[place : place + 1] for each in answers] for answers in (found, copies))
+                self._compare(got, wanted, f"row {place + 1} of {count + 1}, whose numbers are large")
 
-    def _compare(self, found: Answers, wanted: Answers, company: str) -> None:
+    def _compare(self, found: Answers, wanted: Answers, said: str) -> None:
         column = differing(found, wanted, self._sizes, self._narrow)
         if column is not None:
             name = self._work.answers.schema.names[column]
-            got = f"{shown(found[column])} for a row beside {company}"
-            raise dependence(f"output {name!r}", got, shown(wanted[column]))
+            raise dependence(f"output {name!r}", f"{shown(found[column])} for {said}", shown(wanted[column]))
 
 
 @contextlib.contextmanager
