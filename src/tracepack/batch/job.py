@@ -99,7 +99,7 @@ def run(
     pipeline = _pipeline(file)
     setting = prepared(pipeline, pipeline_key(pipeline), source, target, map or {}, keep, id)
     with setting.target.owned():
-        plan = setting.plan(batch_size, part_rows)
+        plan = setting.plan(batch_size, part_rows, apart=engine == "ray")
         told = progress or _silent
         if engine == "ray":
             _require("ray", "ray")

@@ -21,7 +21,7 @@ def run_parts(plan: Plan, progress: Progress) -> int:
     """Computes and writes all parts that are not done, and returns how many rows they had.
 
     Raises:
-        BatchError: a file cannot be read, or a part cannot be written.
+        BatchError: a file cannot be read, a part cannot be written, or a row gives something else alone.
     """
     total, computed, errors, done = plan.source.total(), 0, 0, _Done(plan)
     pending: deque[Future[None]] = deque()
@@ -34,6 +34,7 @@ def run_parts(plan: Plan, progress: Progress) -> int:
             computed += rows.num_rows + len(bad)
             errors += len(bad)
             progress(computed + done.rows, total, errors)
+        plan.check_last()
         for each in pending:
             each.result()
     return computed

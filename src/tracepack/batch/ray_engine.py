@@ -135,4 +135,5 @@ class PartWorker:
             found, bad = plan.do(part)
             plan.write(part, found, bad)
             rows, errors = rows + found.num_rows + len(bad), errors + len(bad)
+        plan.check_last()
         return {"rows": [rows], "errors": [errors], "worker": [os.getpid()]}

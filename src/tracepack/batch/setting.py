@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -13,14 +15,18 @@ from ..ops.graph.errors import BatchError
 from ..pipeline.pipeline import Pipeline
 from .reading.parts import Part
 from .reading.source_files import Source, find_source
-from .rows.batch_size import check_alone, measured, sound_values
+from .rows.batch_size import measured, sound_values
 from .rows.cell_dtypes import wanted_dtypes
 from .rows.columns import bind
 from .rows.compute import Work
+from .rows.isolation import outcome
+from .rows.lone_rows import check_alone
 from .rows.output_columns import OutputTable
+from .rows.row_difference import DEPENDS
+from .rows.spot_checks import SpotChecks
 from .target import JobKey, TargetFolder
 
-_FIRST_ROWS = 16384
+_FIRST_ROWS, _FEW_ROWS = 16384, 64
 Progress = Callable[[int, "int | None", int], None]
 """Called with the rows that are done, all rows where that is known, and the bad rows."""
 
@@ -34,12 +40,14 @@ class Plan:
         target: the folder.
         work: what is done with a part.
         part_rows: the rows of a part.
+        checks: of rows while the job runs.
     """
 
     source: Source
     target: TargetFolder
     work: Work
     part_rows: int
+    checks: SpotChecks
 
     @property
     def columns(self) -> list[str]:
@@ -56,10 +64,37 @@ class Plan:
         return self.source.parts(file, self.columns, self.part_rows, is_done, self.work.id)
 
     def do(self, part: Part) -> tuple[pa.Table, list[Any]]:
-        """Computes a part; in a process of its own where an earlier start ended in it."""
+        """Computes a part; in a process of its own where an earlier start ended in it.
+
+        Raises:
+            BatchError: a row gives something else alone.
+        """
         self.source.check(part.file)
         again = self.target.begin(part.file, part.number)
-        return self.work.compute(part, isolated=again)
+        self.checks.file = self.source.files[part.file].name
+        with self._doubting():
+            found = self.work.compute(part, self.checks.after, isolated=again)
+        self.checks.end_part()
+        return found
+
+    def check_last(self) -> None:
+        """Checks the last run, when all parts are computed.
+
+        Raises:
+            BatchError: a row gives something else alone.
+        """
+        with self._doubting():
+            self.checks.end()
+
+    @contextlib.contextmanager
+    def _doubting(self) -> Iterator[None]:
+        """Notes in the target what is found of a row, so that no later start goes on with the answers there."""
+        try:
+            yield
+        except BatchError as error:
+            if error.what == DEPENDS:
+                self.target.doubt(str(error))
+            raise
 
     def write(self, part: Part, rows: pa.Table, bad: Sequence[Any]) -> None:
         """Writes a part."""
@@ -76,8 +111,13 @@ class Setting:
     first: pa.Table
     key: JobKey
 
-    def plan(self, batch_size: int | None, part_rows: int | None) -> Plan:
+    def plan(self, batch_size: int | None, part_rows: int | None, *, apart: bool = False) -> Plan:
         """Claims the target; numbers that are not given are those of an earlier start, or measured.
+
+        Args:
+            batch_size: the rows of a run.
+            part_rows: the rows of a part.
+            apart: whether this process computes no part: no row may end it.
 
         Raises:
             BatchError: the target belongs to another job, or answers depend on the rows beside.
@@ -85,10 +125,33 @@ class Setting:
         earlier = (self.target.manifest() or {}).get("job", {})
         batch = 1 if self.work.binding.by_row else batch_size or earlier.get("batch_size") or self._measured()
         if batch > 1:
-            check_alone(self.work, self.first, batch)
+            self._check(batch, apart)
         rows = part_rows or earlier.get("part_rows") or self.source.part_rows(batch)
         self.target.claim(replace(self.key, batch_size=batch, part_rows=rows))
-        return Plan(self.source, self.target, replace(self.work, batch=batch), rows)
+        work = replace(self.work, batch=batch)
+        return Plan(self.source, self.target, work, rows, SpotChecks(work))
+
+    def _check(self, batch: int, apart: bool) -> None:
+        """Checks rows from the beginning; in a process of its own where an earlier start ended in that.
+
+        If that process ends as well, the first few rows are checked alone: others may hold the one that ends it.
+        """
+        again = self.target.begin_check()
+        try:
+            if (apart or again) and set(self.work.pipeline.placement.values()) <= {"cpu"}:
+                if isinstance(outcome(partial(self._checked, self.first, batch)), str):
+                    outcome(partial(self._checked, self.first.slice(0, _FEW_ROWS), batch))
+                    return  # with the note, for later starts
+            else:
+                self._checked(self.first, batch)
+        except Exception:
+            self.target.end_check()
+            raise
+        self.target.end_check()
+
+    def _checked(self, rows: pa.Table, batch: int) -> list[Any]:
+        check_alone(self.work, rows, batch)
+        return [batch]
 
     def _measured(self) -> int:
         return measured(self.work, *sound_values(self.work, self.first))

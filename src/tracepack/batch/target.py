@@ -7,6 +7,8 @@ job the folder belongs to, so that a job that was ended goes on where it stopped
     TARGET/part-00000-000000.parquet         by the number of the file and of the part in it
     TARGET/_work/part-….errors.parquet       the bad rows of a part, until the end of the job
     TARGET/_work/part-….started              a part that is being computed
+    TARGET/_work/check.started               rows that are being checked before the job
+    TARGET/_work/doubt                       why answers that are there may be wrong
     TARGET.errors.parquet                    all bad rows, at the end of the job
 """
 
@@ -29,13 +31,13 @@ import pyarrow.parquet as pq
 from ..ops.graph.errors import BatchError
 from .reading.parts import BadRow, require_utf8
 
-MANIFEST, WORK, LOCK = "_tracepack.json", "_work", "_lock"
+MANIFEST, WORK, LOCK, DOUBT, CHECK = "_tracepack.json", "_work", "_lock", "doubt", "check.started"
 VERSION = 1
 _COUNTS = ("batch_size", "part_rows")
 _MOST_BYTES = 256 << 20  # of the manifest, which names every file of the source
 _HERE = getattr(os, "O_NOFOLLOW", 0)  # who may write to the folder shall not choose where else this process writes
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _HERE | getattr(os, "O_BINARY", 0)
-_OF_A_JOB = re.compile(r".*(\.parquet|_tracepack\.json)\.[0-9]+\.tmp", re.DOTALL)  # temporary files of ours
+_OF_A_JOB = re.compile(r"(.*(\.parquet|_tracepack\.json)|doubt)\.[0-9]+\.tmp", re.DOTALL)  # temporary files of ours
 
 
 @dataclass(frozen=True)
@@ -139,8 +141,14 @@ class TargetFolder:
         """Writes the manifest, or compares it with that of an earlier start.
 
         Raises:
-            BatchError: the folder belongs to another job.
+            BatchError: the folder belongs to another job, or an earlier start found that its answers may be wrong.
         """
+        doubt = self.path / WORK / DOUBT
+        if os.path.lexists(doubt):
+            raise BatchError(
+                "answers in the target may be wrong", where=repr(str(self.path)), got=_read(doubt, _content)[:900],
+                fix="Delete the target, or name another one, and run each row alone: batch_size=1.",
+            )  # fmt: skip
         wanted, found = json.loads(json.dumps(asdict(key))), self.manifest()
         if found is None:
             self._write_manifest({"version": VERSION, "job": wanted})
@@ -152,6 +160,11 @@ class TargetFolder:
                     got=_short(name, value), expected=_short(name, found["job"].get(name)),
                     fix="Name another target, or delete this one.",
                 )  # fmt: skip
+
+    def doubt(self, why: str) -> None:
+        """Notes that answers which are there may be wrong: no job goes on in this folder."""
+        with self._replacing(self.path / WORK / DOUBT) as temporary:
+            temporary.write(why.encode())
 
     def _write_manifest(self, manifest: dict[str, Any]) -> None:
         with self._replacing(self.path / MANIFEST) as temporary:
@@ -196,12 +209,15 @@ class TargetFolder:
 
     def begin(self, file: int, number: int) -> bool:
         """Notes that a part is being computed; returns whether that was so before, and never ended."""
-        path = self._work(file, number, "started")
-        try:
-            os.close(os.open(path, _NEW, 0o666))
-        except FileExistsError:
-            return True
-        return False
+        return _is_there(self._work(file, number, "started"))
+
+    def begin_check(self) -> bool:
+        """Notes that rows are being checked before the job; returns whether that was so before, and never ended."""
+        return _is_there(self.path / WORK / CHECK)
+
+    def end_check(self) -> None:
+        """Notes that no row ended the process."""
+        (self.path / WORK / CHECK).unlink(missing_ok=True)
 
     def write(self, file: int, number: int, rows: pa.Table, bad: Sequence[BadRow], name: str) -> None:
         """Writes a part: its bad rows first, so that they are there when the part is.
@@ -249,6 +265,15 @@ class TargetFolder:
         if manifest is not None:
             self._write_manifest({**manifest, "complete": {"rows": rows, "errors": errors}})
         return rows, errors
+
+
+def _is_there(path: Path) -> bool:
+    """Makes an empty file; returns whether there was one before."""
+    try:
+        os.close(os.open(path, _NEW, 0o666))
+    except FileExistsError:
+        return True
+    return False
 
 
 def _plain_id(value: Any) -> Any:

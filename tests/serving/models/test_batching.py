@@ -161,6 +161,33 @@ def test_what_depends_on_rows_that_are_unlike_this_one_is_run_alone(process, x) 
     assert why_not_by_rows(tracepack.trace(process, x), []) == "a row gives other outputs beside other rows than alone"
 
 
+def mean_of_large(x):
+    y = x.clone()
+    y[x.amax(1) > 40] = y[x.amax(1) > 40].mean()
+    return y
+
+
+def above_a_quantile(x):
+    norm = x.norm(dim=1)
+    return (norm > norm.quantile(0.9).clamp(min=9.0)).float()
+
+
+def mean_of_large_integers(n):
+    return torch.where(n > 50, (n * (n > 50)).sum() // (n > 50).sum().clamp(min=1), n)
+
+
+@pytest.mark.parametrize(
+    ("process", "x"),
+    [
+        (mean_of_large, torch.randn(3, 4) * 60),
+        (above_a_quantile, torch.randn(3, 4)),
+        (mean_of_large_integers, torch.tensor([3, 80, 90])),
+    ],
+)
+def test_what_ties_large_rows_alone_is_run_alone(process, x) -> None:
+    assert why_not_by_rows(tracepack.trace(process, x), []) == "a row gives other outputs beside other rows than alone"
+
+
 @pytest.mark.parametrize(("most", "alone"), [(300, True), (64, False)])
 def test_as_many_rows_are_tried_as_are_run_together(most, alone) -> None:
     mod = tracepack.trace(lambda x: torch.where((x < 9e9).cumsum(0) >= 299, x * 0, x), torch.rand(2, 8))

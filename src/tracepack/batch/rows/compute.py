@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -20,6 +20,11 @@ from .output_columns import OutputTable
 
 Found = tuple[int, int, list[pa.Array] | BadRow]
 """A range of rows with its answers, or one row with what is wrong."""
+
+Watch = Callable[[Values, int, int, list[pa.Array], Callable[[int], int]], None]
+"""Called after each run of several rows: their values, the range, the answers, and what gives a row's number."""
+
+_Watched = Callable[[int, int, list[pa.Array]], None]
 
 
 @dataclass(frozen=True)
@@ -52,11 +57,12 @@ class Work:
         """The columns that are read."""
         return {*self.binding.columns(), *self.keep, *([self.id] if self.id else [])}
 
-    def compute(self, part: Part, *, isolated: bool = False) -> tuple[pa.Table, list[BadRow]]:
+    def compute(self, part: Part, watch: Watch, *, isolated: bool = False) -> tuple[pa.Table, list[BadRow]]:
         """The rows of the target, and the bad rows.
 
         Args:
             part: the part.
+            watch: called after each run of several rows.
             isolated: whether batches run in a process of their own, since an earlier one ended in this part.
         """
         faults = self.binding.bad(part.rows)
@@ -70,7 +76,12 @@ class Work:
             values, _ = self.binding.values(rows)
         bad = [*part.bad, *(BadRow(part.at[row], text) for row, text in faults.items())]
         chunks, good = [], []
-        for begin, end, found in self._ranges(values, len(sound), isolated):
+        at = part.at  # the part itself is let go of, whatever is kept to be checked later
+
+        def watched(begin: int, end: int, answers: list[pa.Array]) -> None:
+            watch(values, begin, end, answers, lambda row: at[sound[row]])
+
+        for begin, end, found in self._ranges(values, len(sound), watched, isolated):
             if isinstance(found, BadRow):
                 bad.append(replace(found, row=part.at[sound[begin]]))
             else:
@@ -99,34 +110,38 @@ class Work:
 
     # -- runs --------------------------------------------------------------------------------------------------
 
-    def _ranges(self, values: Values, count: int, isolated: bool) -> Iterator[Found]:
+    def _ranges(self, values: Values, count: int, watched: _Watched, isolated: bool) -> Iterator[Found]:
         if isolated:
-            yield from self._apart(values, 0, count)
+            yield from self._apart(values, 0, count, watched)
             return
         for begin in range(0, count, self.batch):
-            yield from self._halved(values, begin, min(begin + self.batch, count))
+            yield from self._halved(values, begin, min(begin + self.batch, count), watched)
 
-    def _halved(self, values: Values, begin: int, end: int) -> Iterator[Found]:
+    def _halved(self, values: Values, begin: int, end: int, watched: _Watched) -> Iterator[Found]:
         """The answers of a range, of its halves where it fails."""
         try:
-            yield begin, end, self.run(values, begin, end)
-            return
+            answers = self.run(values, begin, end)
         except BatchError:
             raise
         except Exception as error:  # whatever one row does wrong is no reason to end the job
             if end - begin == 1:
                 yield begin, end, BadRow(0, _text(error), str(getattr(error, "where", "")))
                 return
+        else:
+            if end - begin > 1:
+                watched(begin, end, answers)
+            yield begin, end, answers
+            return
         middle = (begin + end) // 2
-        yield from self._halved(values, begin, middle)
-        yield from self._halved(values, middle, end)
+        yield from self._halved(values, begin, middle, watched)
+        yield from self._halved(values, middle, end, watched)
 
-    def _apart(self, values: Values, begin: int, end: int) -> Iterator[Found]:
+    def _apart(self, values: Values, begin: int, end: int, watched: _Watched) -> Iterator[Found]:
         """The answers of a range that another process computes, of its halves where that ends."""
         if begin == end:
             return
         found = outcome(lambda: [r for start in range(begin, end, self.batch) for r in self._halved(
-            values, start, min(start + self.batch, end))])  # fmt: skip
+            values, start, min(start + self.batch, end), watched)])  # fmt: skip
         if isinstance(found, list):
             yield from found
         elif end - begin == 1:
@@ -134,8 +149,8 @@ class Work:
         else:
             middle = begin + max(1, (end - begin) // self.batch // 2) * self.batch
             middle = middle if middle < end else (begin + end) // 2
-            yield from self._apart(values, begin, middle)
-            yield from self._apart(values, middle, end)
+            yield from self._apart(values, begin, middle, watched)
+            yield from self._apart(values, middle, end, watched)
 
     def run(self, values: Values, begin: int, end: int) -> list[pa.Array]:
         """The answers of a range, by one run."""

@@ -4,7 +4,8 @@ Only then requests may be run together. The signature must say that all tensors 
 nothing outlives a run, and runs, on the golden examples and on random rows, that each row gives the same together as
 alone, within rounding. What looks at all rows at once may depend on the others only where they are unlike this one, as
 `x / x.max()` and `(x > 1).any()` do. So rows of zeros and of small numbers are among those that are compared, and the
-others are also far larger, infinite and NaN. Large rows are company only: rounding alone would tell them apart.
+others are also far larger, infinite and NaN. Rounding alone would tell large rows apart from what they give alone: they
+are compared with what they give at the same place among as many copies of themselves.
 """
 
 from __future__ import annotations
@@ -16,26 +17,21 @@ from typing import Any
 import torch
 
 from ...ops.graph.errors import TracepackError
-from ...ops.graph.graph import KernelCall
-from ...ops.graph.traverse import every_node
 from ...ops.runtime.interrupts.unheard import Unheard
 from ...pipeline.pipeline import Pipeline
 from ...pipeline.signature.fields import FIXED
 from ...pipeline.signature.rows.row_sharing import refused_by_signature
+from ...pipeline.signature.rows.strange_rows import FILLS, LARGE, Ranges, integer_ranges, integers, is_integer, scaled
 
 ROWS = 5  # of a random feed; odd, so that it is no multiple of a size that a pipeline may like
 MOST_EXAMPLES, MOST_ROWS = 3, 16
 MOST_ELEMENTS = 1 << 26  # of a random feed, whose sizes the file fixes
 MOST_FIELDS = 1000  # inputs and outputs, each of which is compared some hundred times
-FILLS = (1000.0, 1e9, float("inf"), float("nan"))  # what floating numbers of the company are multiplied by
-RANGES = ((0, 10), (0, 100), (0, 1000), (-100, 100))  # of the integers of the company, as far as they run
-CHECKED = ("torchscript", "onnx")  # the kernels that run native code, and refuse an index beyond a table
 SIZES = (2, 4, 6, 12)  # of companies beside those of odd sizes: what a row gives may depend on their number
 COMPARED = 3  # rows of a feed that are compared beside each company
 TOLERANCES = {torch.float64: 1e-9, torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 5e-2}
 
 Feed = dict[str, Any]
-Ranges = dict[str, tuple[int, int]]  # of the integers of each input
 Company = tuple[Feed, list[tuple[int, int]]]  # rows, and which of them stand where for which rows of a feed
 
 
@@ -63,7 +59,8 @@ def why_not_by_rows(pipeline: Pipeline, examples: Sequence[Mapping[str, Any]], m
     feeds = [*(dict(feed) for feed in examples[:MOST_EXAMPLES] if _count(feed)), *_random_feeds(pipeline)]
     if not feeds:
         return "no rows were found that it takes"
-    ranges = _ranges(pipeline, examples)
+    names = [field.name for field in pipeline.inputs if field.kind != FIXED]
+    ranges = integer_ranges(pipeline.graph, pipeline.placement, names, examples)
     with Unheard("the engine .* does not answer on "):  # of NaN and infinity, which nobody sent
         # The last feed is the random one, where there is one; the largest company is tried once, for its time.
         sizes = [SIZES] * (len(feeds) - 1) + [(*SIZES, _fitting(feeds[-1], most))]
@@ -80,26 +77,6 @@ def _fitting(feed: Mapping[str, Any], most: int) -> int:
     """As many rows as are asked for, or as have no more elements than a random feed may."""
     width = sum(value.numel() for value in feed.values() if isinstance(value, torch.Tensor)) / max(_count(feed), 1)
     return max(1, min(most, int(MOST_ELEMENTS / max(width, 1))))
-
-
-def _ranges(pipeline: Pipeline, examples: Sequence[Mapping[str, Any]]) -> list[Ranges]:
-    """The ranges of integers that may stand beside others.
-
-    Any range may be tried where an index beyond a table is an error of its run alone. A GPU, and code of which nobody
-    knows, may be broken by one for all that follows: there, only what the examples show.
-    """
-    names = [field.name for field in pipeline.inputs if field.kind != FIXED]
-    kernels = [node.target.kernel for node in every_node(pipeline.graph) if isinstance(node.target, KernelCall)]
-    unknown = any(kernel.runs_code and kernel.kind not in CHECKED for kernel in kernels)
-    if not unknown and set(pipeline.placement.values()) <= {"cpu"}:
-        return [dict.fromkeys(names, limits) for limits in RANGES]
-    seen: Ranges = {}
-    for name in names:
-        tensors = [feed[name] for feed in examples if isinstance(feed.get(name), torch.Tensor)]
-        filled = [tensor for tensor in tensors if _is_integer(tensor) and tensor.numel()]
-        if filled:
-            seen[name] = min(int(each.min()) for each in filled), max(int(each.max()) for each in filled) + 1
-    return [seen] if seen else []
 
 
 def _random_feeds(pipeline: Pipeline) -> list[Feed]:
@@ -156,7 +133,40 @@ def _difference(pipeline: Pipeline, feed: Feed, ranges: Sequence[Ranges], sizes:
                     return "a row gives other outputs beside other rows than alone"
     except (TracepackError, IndexError) as error:
         return f"its rows do not run by themselves: {error}"
+    return _difference_of_large(pipeline, feed, ranges)
+
+
+def _difference_of_large(pipeline: Pipeline, feed: Feed, ranges: Sequence[Ranges]) -> str:
+    """Whether large rows give the same beside others as beside copies of themselves; a text where they do not."""
+    floating = [(_scaled(feed, fill), _scaled(feed, most)) for fill in LARGE for most in (1.0, 1e6)]
+    whole = [(rows, others) for rows in _of_integers(feed, ranges) for others in (feed, rows)]
+    for rows, others in [*floating, *whole]:
+        for index in {0, _count(feed) - 1}:
+            row = _rows(rows, [index])
+            copies = _rows(row, [0] * (_count(others) + 1))
+            try:
+                wanted = _leaves(pipeline.run(copies))
+                above, below = (_leaves(pipeline.run(_joined(*each))) for each in ((row, others), (others, row)))
+            except (TracepackError, IndexError):  # such rows are none of the pipeline's
+                continue
+            if any(
+                not _alike(found[place], each[place])
+                for together, place in ((above, 0), (below, -1))
+                for found, each in zip(together, wanted, strict=True)
+            ):
+                return "a row gives other outputs beside other rows than alone"
     return ""
+
+
+def _scaled(feed: Feed, factor: float) -> Feed:
+    return {name: scaled(value, factor) for name, value in feed.items()}
+
+
+def _of_integers(feed: Feed, ranges: Sequence[Ranges]) -> list[Feed]:
+    """Feeds of other integers; none where a feed has no integers."""
+    if not any(map(is_integer, feed.values())):
+        return []
+    return [{name: integers(value, limits.get(name)) for name, value in feed.items()} for limits in ranges]
 
 
 def _companies(feed: Feed, count: int, sizes: Sequence[int]) -> Iterator[Company]:
@@ -168,47 +178,29 @@ def _companies(feed: Feed, count: int, sizes: Sequence[int]) -> Iterator[Company
         order = [index % count for index in range(size)]
         yield _rows(feed, order), list(enumerate(order))
     for fill in FILLS:
-        scaled = {name: value * fill if _is_floating(value) else value for name, value in feed.items()}
-        yield from _among(feed, count, scaled)
+        yield from _among(feed, count, _scaled(feed, fill))
 
 
 def _companies_of_integers(pipeline: Pipeline, feed: Feed, count: int, ranges: Sequence[Ranges]) -> Iterator[Company]:
     """Feeds of the rows among others of other integers, as far as those run."""
-    if any(_is_integer(value) for value in feed.values()):
-        for limits in ranges:
-            others = {name: _integers(value, limits.get(name)) for name, value in feed.items()}
-            if _runs(pipeline, others):
-                yield from _among(feed, count, others)
+    for others in _of_integers(feed, ranges):
+        if _runs(pipeline, others):
+            yield from _among(feed, count, others)
 
 
 def _among(feed: Feed, count: int, others: Feed) -> Iterator[Company]:
     """Some rows, each above and below all rows of another feed."""
     for first in range(min(count, COMPARED)):
-        company = {
-            name: torch.cat([value[first : first + 1], others[name].roll(1, 0), value[first : first + 1]])
-            if isinstance(value, torch.Tensor) else value
-            for name, value in feed.items()
-        }  # fmt: skip
-        yield company, [(0, first), (count + 1, first)]
+        row, rolled = _rows(feed, [first]), _rows(others, [count - 1, *range(count - 1)])
+        yield _joined(row, rolled, row), [(0, first), (count + 1, first)]
 
 
-def _is_floating(value: Any) -> bool:
-    return isinstance(value, torch.Tensor) and value.is_floating_point()
-
-
-def _is_integer(value: Any) -> bool:
-    return isinstance(value, torch.Tensor) and not (
-        value.is_floating_point() or value.is_complex() or value.dtype == torch.bool
-    )
-
-
-def _integers(value: Any, limits: tuple[int, int] | None) -> Any:
-    """Random integers of a range in place of those of a tensor."""
-    if limits is None or not _is_integer(value):
-        return value
-    held, generator = torch.iinfo(value.dtype), torch.Generator().manual_seed(0)
-    low, high = max(limits[0], held.min), min(limits[1] - 1, held.max)
-    return torch.randint(low, high + 1, value.shape, generator=generator).to(value.dtype)
+def _joined(*feeds: Feed) -> Feed:
+    """The rows of some feeds, one after the other."""
+    return {
+        name: torch.cat([feed[name] for feed in feeds]) if isinstance(value, torch.Tensor) else value
+        for name, value in feeds[0].items()
+    }
 
 
 def _rows(feed: Feed, order: Sequence[int]) -> Feed:
