@@ -24,6 +24,7 @@ MOST_PLACES = 10_000
 """Digits before or after the point of the largest decimal number."""
 _MOST_ROUNDED = 400  # digits before or after the point, to which a number is rounded
 
+_JOINED = (str, bytes, list, tuple)
 _WIDTH = r"%(?:\([^)]*\))?[^%a-zA-Z]*?(\*|\d{5,})"
 
 
@@ -115,7 +116,8 @@ def iadd(a: Any, b: Any) -> Any:
 
 
 def _join(a: Any, b: Any) -> None:
-    if isinstance(a, str | bytes | list | tuple) and len(a) + len(b) > MOST_ITEMS:
+    joined = isinstance(a, _JOINED) and isinstance(b, _JOINED)  # else Python's own error
+    if joined and len(a) + len(b) > MOST_ITEMS:
         raise _grown("a text or a list", len(a) + len(b), MOST_ITEMS)
 
 

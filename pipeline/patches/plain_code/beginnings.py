@@ -20,7 +20,7 @@ def begin(body: Sequence[ast.stmt], place: int, loops: int, tensors: bool) -> in
             return None
         place = before[-1]
     first = place
-    while first and (_begins(body[first - 1], tensors) or _changed(body[first - 1])):
+    while first and (begins(body[first - 1], tensors) or _changed(body[first - 1])):
         first -= 1
     return max((n + 1 for n in range(first, place) if not _is_own(body, first, n)), default=first)
 
@@ -39,7 +39,7 @@ def _is_own(body: Sequence[ast.stmt], first: int, place: int) -> bool:
     return not name or name in names_set(body[first:place])
 
 
-def _begins(line: ast.stmt, tensors: bool) -> bool:
+def begins(line: ast.stmt, tensors: bool) -> bool:
     """Whether a statement defines a function, or sets variables to what asks for nothing but their own parts."""
     if isinstance(line, ast.FunctionDef):
         return True

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import ast
 import sys
-from types import CodeType, FrameType
+from collections.abc import Callable
+from functools import partial
+from types import FrameType
 from typing import Any
 
 import torch
 
 from ....ops.graph.errors import RecordError, TracepackError
-from ....ops.graph.graph import Node, Operator, Value
+from ....ops.graph.graph import BodyCall, Node, Operator, Value
+from ....ops.graph.operators.names import DRAWING
 from ....ops.graph.types import ANY, SCALARS
 from ....ops.runtime.primitives.plain_code.block_tensors import kind_of
 from ....ops.runtime.primitives.plain_code.running import plain_code
@@ -19,9 +22,11 @@ from ...proxies.trees import concrete, list_type
 from ...recording.recorder import Recorder
 from ...recording.results import wrapped_scalar
 from ...rules.tried_lines import tried_line
+from ...running.runner import may_write
 from ..python.operations import active
 from ..redirect import stand_in
 from ..source.scoping import leaves
+from ..source.shared_parts import shared_names
 from .encoding import Encoding
 from .opaque import Opaque
 from .plain_literals import UnplainError
@@ -32,9 +37,9 @@ NOT_PLAIN = "the code cannot be a block of plain Python"
 def run_block(
     text: str,
     names: tuple[str, ...],
-    own: tuple[str, ...],
+    own: tuple[tuple[str, ...], tuple[str, ...]],
     result: bool,
-    hoisted: tuple[tuple[str, str], ...],
+    hoisted: tuple[tuple[str, str, bool], ...],
     tensors: bool,
     *values: Any,
 ) -> Any:
@@ -43,9 +48,10 @@ def run_block(
     Args:
         text: their source.
         names: their variables that are set before.
-        own: those with a list or dict that no other variable has.
+        own: those with a list or dict that no other variable has, and those that are read after them.
         result: whether they give the result of the traced function.
-        hoisted: names that stand for expressions in the text, and the source of those.
+        hoisted: names that stand for expressions in the text, the source of those, and whether they come after
+            something that may change what they find.
         tensors: whether it may have tensors.
         values: functions that give the values of those, then what the variables are.
 
@@ -59,9 +65,12 @@ def run_block(
         try:
             count = len(hoisted)
             before = dict(zip(names, values[count:], strict=True))
-            parts = {name: (source, give) for (name, source), give in zip(hoisted, values[:count], strict=True)}
-            frame = sys._getframe(1)
-            encoding = Encoding(text, before, own, frame.f_globals, _users_code(frame), parts, tensors)
+            gives = [partial(_early, recorder, part, give) for part, give in zip(hoisted, values[:count], strict=True)]
+            parts = {name: (source, give) for (name, source, _), give in zip(hoisted, gives, strict=True)}
+            frame = _users_frame(sys._getframe(1))
+            shared = shared_names({name: before[name] for name in own[0]}, frame, {*names, *own[1]})
+            alone = [name for name in own[0] if name not in shared]
+            encoding = Encoding(text, before, alone, frame.f_globals, frame.f_code, parts, tensors)
             written, given = encoding.text(), encoding.arguments()
             if encoding.uses_torch:
                 recorder.pin_setting("default_dtype")
@@ -71,12 +80,32 @@ def run_block(
         return _recorded(recorder, written, given, _split(text) if result else None)
 
 
-def _users_code(frame: FrameType) -> CodeType:
-    """The code of the user's function that a call came from."""
+def _early(recorder: Recorder, part: tuple[str, str, bool], give: Callable[[], Any]) -> Any:
+    """What an expression of a block gives that is evaluated before all of the block.
+
+    Raises:
+        UnplainError: it does more than give something, and comes after what may have left the function.
+    """
+    count = len(recorder.nodes)
+    found = give()
+    if part[2] and any(_acts(node) for node in recorder.nodes[count:]):
+        raise UnplainError(f"it would run {part[1]} too early")
+    return found
+
+
+def _acts(node: Node) -> bool:
+    """Whether a node may change something, or draws random numbers."""
+    if isinstance(node.target, BodyCall) and any(_acts(inner) for inner in node.target.body.graph.nodes):
+        return True
+    return may_write(node) or (isinstance(node.target, Operator) and node.target.name in DRAWING)
+
+
+def _users_frame(frame: FrameType) -> FrameType:
+    """That of the user's function that a call came from."""
     found: FrameType | None = frame
     while found is not None and not is_users(found.f_code.co_filename):
         found = found.f_back
-    return (found or frame).f_code
+    return found or frame
 
 
 def _split(text: str) -> Any:

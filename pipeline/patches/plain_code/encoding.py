@@ -20,6 +20,7 @@ from ....ops.runtime.primitives.plain_code.allowed import refused
 from ....ops.runtime.primitives.plain_code.block_tensors import MODULES, tensors_in
 from ....ops.runtime.primitives.plain_code.language import BUILTINS, LIBRARY
 from ....ops.runtime.primitives.plain_code.running import OF_TENSORS
+from ....ops.runtime.primitives.plain_code.user_names import TABLE
 from ....ops.runtime.user_code import is_users
 from ...proxies.base import is_traced
 from ...proxies.trees import concrete
@@ -66,7 +67,7 @@ class Encoding:
         parts: Mapping[str, tuple[str, Callable[[], Any]]],
         tensors: bool = False,
     ) -> None:
-        self.tensors, self.uses_torch = tensors, False
+        self.tensors, self.uses_torch, self.code = tensors, False, code
         self.constants = dict[int, tuple[str, Any, ast.expr]]()
         self.functions = dict[tuple[int, int], tuple[str, Any, ast.stmt | None]]()
         self.given = dict[int, tuple[str, Any]]()
@@ -128,7 +129,16 @@ class Encoding:
         lines = [*inner, *self.outside.statements(), *self.lines]
         function = _defined(NAME, ast.arguments([], arguments, None, [], [], None, []), lines)
         found = [ast.Assign([ast.Name(name, ast.Store())], value) for name, _, value in self.constants.values()]
-        return written([*found, function])
+        return written([*self._names_in_errors(lines), *found, function])
+
+    def _names_in_errors(self, lines: list[ast.stmt]) -> list[ast.stmt]:
+        """What names the functions as the user's are named, where the text of an error may be asked for."""
+        if not any(isinstance(part, ast.ExceptHandler) and part.name for line in lines for part in ast.walk(line)):
+            return []
+        names = {NAME: getattr(self.code, "co_qualname", self.code.co_name)}
+        for name, thing, _ in self.functions.values():
+            names |= {name: thing[0].__qualname__} if isinstance(thing, tuple) else {}
+        return [ast.Assign([ast.Name(TABLE, ast.Store())], literal(names))]
 
     def arguments(self) -> list[Any]:
         """What the block is given, in the order of its parameters."""
@@ -279,7 +289,7 @@ class Encoding:
                 raise UnplainError(f"it has {found}")
         outer, local = scopes(symtable.symtable(ast.unparse(whole), "block", "exec"))
         local -= {*objects}
-        made = {name for name in local - {*given} if re.fullmatch(r"[CFGHKOT]\d+(_\w+)?", name)}
+        made = {name for name in local - {*given} if re.fullmatch(r"[CFGHKOQT]\d+(_\w+)?", name)}
         if hidden := (local & {*BUILTINS, *LIBRARY, *MODULES}) | (outer & local) | (set_in(whole) & {*objects}) | made:
             raise UnplainError(f"it sets {min(hidden)!r}")
         if taken := {*ASKED} & ({*known} | local):

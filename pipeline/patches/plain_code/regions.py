@@ -10,7 +10,7 @@ from typing import Any
 from ....ops.runtime.primitives.plain_code.allowed import refused
 from ..source.changed_containers import own_containers
 from ..source.scoping import certainly_set, names_read, names_set, parameters, read_first, within
-from .beginnings import begin, makes_new
+from .beginnings import begin, begins, makes_new
 from .user_lines import parsed, same_place, written
 
 
@@ -108,10 +108,9 @@ class _CutOut:
         if unsure:
             return None
         given = sorted(asked & (self.known | self.free))
-        hoisting = Hoisting(changed, {*given})
-        body = [hoisting.statement(line) for line in plainly(self.body)]
+        body, hoisting = self._hoisted(changed, {*given})
         if returns:
-            call = _called(body, given, self.own & {*given}, result, tensors, hoisting.found)
+            call = _called(body, given, (self.own & {*given}, ()), result, tensors, hoisting)
             return _placed(ast.Return(call), self.body[0])
         later = read_first(self.after)
         results = sorted(later & (changed | (self.own & asked)))
@@ -119,9 +118,21 @@ class _CutOut:
             return None
         parts: list[ast.expr] = [ast.Name(each, ast.Load()) for each in results]
         text = [*body, ast.Return(ast.Tuple(parts, ast.Load()))]
-        call = _called(text, given, self.own & {*given}, False, tensors, hoisting.found)
+        call = _called(text, given, (self.own & {*given}, names_read(self.after)), False, tensors, hoisting)
         targets: list[ast.expr] = [ast.Name(each, ast.Store()) for each in results]
         return _placed(ast.Assign([ast.Tuple(targets, ast.Store())], call), self.body[0])
+
+    def _hoisted(self, changed: set[str], given: set[str]) -> tuple[list[ast.stmt], Hoisting]:
+        """The statements without what is taken out of them: nothing that reads a list which they may have changed."""
+        altered = set[str]()
+        while True:
+            hoisting = Hoisting(changed | altered, given)
+            body = [hoisting.statement(line) for line in plainly(self.body)]
+            late = [part for name, part in hoisting.found.items() if name in hoisting.late]
+            more = (names_read(late) & names_read(body) & self.own) - altered
+            if not more:
+                return body, hoisting
+            altered |= more
 
 
 def _captured(lines: Sequence[ast.stmt]) -> set[str]:
@@ -137,7 +148,7 @@ def plainly(lines: Sequence[ast.stmt]) -> list[ast.stmt]:
 
 SAME = "is_same_object"
 """The function of a block that stands for ``is``."""
-ASKED = (SAME, "is_same_class", "is_exactly", "class_name", "made_like")
+ASKED = (SAME, "is_same_class", "is_exactly", "class_name", "made_like", "place_of")
 """Functions of a block that stand for forms of Python."""
 _OF_OPERATORS = {
     "__getitem__": "lambda key, items=None: items[key]",
@@ -231,12 +242,15 @@ class Hoisting:
 
     Attributes:
         found: the expressions, by the names that stand for them.
+        late: those names whose expressions come after something that may change what they find.
     """
 
     def __init__(self, written: Collection[str], given: Collection[str]) -> None:
         self.written, self.given = written, given
         self.found = dict[str, ast.expr]()
+        self.late = set[str]()
         self.leaves = False  # whether a statement before may have left the function
+        self.acts = False  # whether one before does more than set variables
 
     def statement(self, line: ast.stmt) -> ast.stmt:
         """A statement without them."""
@@ -247,6 +261,7 @@ class Hoisting:
                 line.value = self._without(line.value)
             case ast.If() if not self.leaves:
                 line.test = self._truth(line.test)
+        self.acts = self.acts or not begins(line, tensors=False)
         self.leaves = self.leaves or any(isinstance(part, ast.Return | ast.Raise) for part in within(line))
         return line
 
@@ -260,6 +275,7 @@ class Hoisting:
     def _taken(self, part: ast.expr) -> ast.expr:
         name = f"H{len(self.found)}"
         self.found[name] = part
+        self.late |= {name} if self.acts else set()
         return ast.Name(name, ast.Load())
 
     def _without(self, part: Any) -> Any:
@@ -288,16 +304,17 @@ class Hoisting:
 def _called(
     body: list[ast.stmt],
     given: Sequence[str],
-    own: Collection[str],
+    own: tuple[Collection[str], Collection[str]],
     result: bool,
     tensors: bool,
-    hoisted: Mapping[str, ast.expr],
+    hoisting: Hoisting,
 ) -> ast.Call:
     text = written(body)
-    pairs = tuple((name, ast.unparse(each)) for name, each in hoisted.items())
-    given_first: list[Any] = [text, tuple(given), tuple(sorted(own)), result, pairs, tensors]
+    parts = tuple((name, ast.unparse(each), name in hoisting.late) for name, each in hoisting.found.items())
+    names = tuple(tuple(sorted(each)) for each in own)
+    given_first: list[Any] = [text, tuple(given), names, result, parts, tensors]
     nothing = ast.arguments([], [], None, [], [], None, [])
-    values: list[ast.expr] = [ast.Lambda(nothing, each) for each in hoisted.values()]
+    values: list[ast.expr] = [ast.Lambda(nothing, each) for each in hoisting.found.values()]
     values += [ast.Name(each, ast.Load()) for each in given]
     return ast.Call(ast.Name("<run_block>", ast.Load()), [*map(ast.Constant, given_first), *values], [])
 

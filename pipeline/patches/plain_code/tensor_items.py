@@ -26,11 +26,13 @@ class TensorItems(ast.NodeTransformer):
         named = {name: thing for name, thing in values.items() if name not in written}
         self.tensors = {name: thing for name, thing in named.items() if type(thing) is torch.Tensor and thing.dim()}
         self.sizes = dict[str, tuple[str, int]]()
+        self.counters = set[str]()
 
     def replaced(self, tree: ast.Module) -> tuple[ast.Module, dict[str, torch.Tensor]]:
         """Some statements, and the tensors that are lists in them; all others stay."""
         if not self.tensors:
             return tree, {}
+        self.counters = _counters(tree)
         made: ast.Module = self.visit(tree)
         names = [part for part in ast.walk(made) if isinstance(part, ast.Name)]
         others = {part.id for part in names if not getattr(part, "of_list", False)}
@@ -65,6 +67,21 @@ class TensorItems(ast.NodeTransformer):
         self.sizes[made] = name, place
         return ast.copy_location(ast.Name(made, ast.Load()), node)
 
+    def _is_whole(self, place: ast.expr) -> bool:
+        """Whether an expression is a whole number, and never True or False."""
+        match place:
+            case ast.Constant(value):
+                return type(value) is int
+            case ast.Name(name):
+                return name in self.counters
+            case ast.UnaryOp(ast.USub(), inner):
+                return self._is_whole(inner)
+            case ast.BinOp(_, ast.Add() | ast.Sub() | ast.Mult() | ast.FloorDiv() | ast.Mod()) | ast.Call(
+                ast.Name("len" | "int")
+            ):
+                return True
+        return False
+
     def _is_item(self, node: ast.expr) -> bool:
         while isinstance(node, ast.Subscript):
             parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
@@ -81,5 +98,26 @@ class TensorItems(ast.NodeTransformer):
         assert isinstance(node, ast.Subscript)
         found = self._item(node.value)
         for each in node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]:
-            found = ast.copy_location(ast.Subscript(found, self.visit(each), ast.Load()), node)
+            place = self.visit(each)
+            if not self._is_whole(each):
+                place = ast.copy_location(ast.Call(ast.Name("place_of", ast.Load()), [place], []), node)
+            found = ast.copy_location(ast.Subscript(found, place, ast.Load()), node)
         return found
+
+
+def _counters(tree: ast.AST) -> set[str]:
+    """The variables that count in loops over ``range(…)`` and ``enumerate(…)``, and are set nowhere else."""
+    found, counting = list[str](), set[int]()
+    for part in ast.walk(tree):
+        match part:
+            case (ast.For() | ast.comprehension()) as loop:
+                match loop.target, loop.iter:
+                    case (ast.Name() as name, ast.Call(ast.Name("range"))) | (
+                        ast.Tuple([ast.Name() as name, *_]), ast.Call(ast.Name("enumerate"), [_], [])
+                    ):  # fmt: skip
+                        counting.add(id(name))
+            case ast.arg(name):
+                found.append(name)
+    stored = [part for part in ast.walk(tree) if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load)]
+    others = {*found, *(each.id for each in stored if id(each) not in counting)}
+    return {each.id for each in stored if id(each) in counting} - others

@@ -15,6 +15,7 @@ from .block_refusals import refuse, within
 from .gone_through import bounded_items, ordered
 from .library_values import VALUES, text_of_value
 from .things import Thing, class_name
+from .user_names import names_a_function_of_a_block
 
 _SCALARS = (str, int, float, complex, bool, bytes, type(None))
 _TEXTED = (*_SCALARS, *VALUES)
@@ -96,6 +97,8 @@ def require_plain(value: Any, others: tuple[type, ...] = ()) -> Any:
     if isinstance(value, BaseException):
         if any(type(each) not in _SCALARS for each in value.args):
             refuse("the text of an error holds more than texts and numbers", got=type(value).__name__)
+        if names_a_function_of_a_block(value):
+            refuse("the text of an error names what makes an object of a class", got=str(value)[:80])
         return value
     ordered(value)
     within(check_nesting, [value])
@@ -176,7 +179,7 @@ def method(name: str, text: str, *args: Any, **named: Any) -> Any:
 
 def filled(text: str, *args: Any, **named: Any) -> str:
     """``text.format(…)`` with plain fields."""
-    parts, count = list[str](), 0
+    parts, count, numbers = list[str](), 0, set[str]()
     for literal, name, spec, conversion in string.Formatter().parse(text):
         parts.append(literal)
         if name is None:
@@ -184,7 +187,15 @@ def filled(text: str, *args: Any, **named: Any) -> str:
         field, count = (name, count) if name else (str(count), count + 1)
         if not re.fullmatch(r"\w+", field) or "{" in (spec or ""):
             refuse("str.format has a field that asks for more than an argument", got=field)
+        if not name or name.isdecimal():
+            numbers.add("{0}" if name else "{}")
+            if len(numbers) > 1:
+                ("{}{0}" if name else "{0}{}").format(0, 0)  # Python's own error, as those below
+            if len(field) > 18 or int(field) >= len(args):
+                f"{{{field}}}".format()
         value = args[int(field)] if field.isdecimal() else named[field]
+        if conversion not in (None, "r", "s", "a"):
+            f"{{!{conversion}}}".format(0)
         parts.append(formatted(value, conversion or "", spec or ""))
     return joined(*parts)
 

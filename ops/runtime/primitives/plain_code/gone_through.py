@@ -50,8 +50,8 @@ def counted(items: Any) -> Any:
     if isinstance(items, SIZED):
         require_few(items)
         return items
-    if isinstance(items, Thing) and not hasattr(type(items), "__next__"):
-        items = iter(items)  # type: ignore[call-overload]  # Python's own error where it has none
+    if isinstance(items, Thing) and (hasattr(items, "__iter__") or hasattr(items, "__getitem__")):
+        items = iter(items)  # type: ignore[call-overload]  # with what it has of Python's own methods
     return _counted(items) if hasattr(type(items), "__next__") else items
 
 

@@ -28,6 +28,11 @@ from .things import Member, Setting, Thing, as_dict, is_record, replaced
 CHANGES_OTHERS = "a block of plain Python changes a container that is not its own"
 
 
+def entry_of(table: Any, key: Any) -> tuple[Any, Any, Any]:
+    """An entry that is about to be changed: its table, its key, and what it is."""
+    return table, key, table[key]
+
+
 class Guarded:
     """The operations of one call of a block.
 
@@ -102,7 +107,7 @@ class Guarded:
     def augmented(self, name: str, a: Any, b: Any) -> Any:
         """``a += b`` and its kin, for a variable."""
         if type(a) in _UNCHANGED:
-            return (FUNCTIONS.get(name) or getattr(operator, name))(a, b)
+            return self._operated(name, a, b)
         if isinstance(a, _CHANGED) or hasattr(type(a), f"__i{name.strip('_')}__"):
             self.own(a)
             if name == "add" and isinstance(a, list):
@@ -111,12 +116,23 @@ class Guarded:
             if name == "mul":
                 require_few(range(len(a) * max(0, b)) if isinstance(b, int) else ())
             return getattr(operator, f"i{name.strip('_')}")(a, b)
-        found = FUNCTIONS.get(name)
-        return found(a, b) if found is not None else getattr(operator, name)(a, b)
+        return self._operated(name, a, b)
 
-    def augment_entry(self, name: str, table: Any, key: Any, b: Any) -> None:
-        """``table[key] += b`` and its kin."""
-        found = self.augmented(name, table[key], b)
+    @staticmethod
+    def _operated(name: str, a: Any, b: Any) -> Any:
+        """What ``a += b`` gives where that changes nothing."""
+        try:
+            return (FUNCTIONS.get(name) or getattr(operator, name))(a, b)
+        except TypeError:
+            of_text = name == "mod" and isinstance(a, str | bytes)
+            if not of_text and type(a) in _UNCHANGED and type(b).__module__ in ("builtins", "collections"):
+                getattr(operator, f"i{name.strip('_')}")(a, b)  # Python's own error, which names this operator
+            raise
+
+    def augment_entry(self, name: str, entry: tuple[Any, Any, Any], b: Any) -> None:
+        """``table[key] += b`` and its kin, for what `entry_of` gave."""
+        table, key, before = entry
+        found = self.augmented(name, before, b)
         self.own(table)[key] = found
 
     def function(self, module: str, name: str) -> Any:

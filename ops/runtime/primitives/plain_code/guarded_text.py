@@ -11,11 +11,11 @@ from .language import LIBRARY, OF_CLASSES
 
 GUARDS = (
     "<attribute>", "<own>", "<ordered>", "<bounded>", "<each_ordered>", "<gathered>", "<few>", "<augmented>",
-    "<augment_entry>", "<function>", "<formatted>", "<joined>", "<tick>", "<fields>", "<counted>",
+    "<augment_entry>", "<function>", "<formatted>", "<joined>", "<tick>", "<fields>", "<counted>", "<entry>",
 )  # fmt: skip
 """What stands in the code for the operations; no text of a file can name them."""
 ATTRIBUTE, OWN, ORDERED, BOUNDED, EACH_ORDERED, GATHERED, FEW, *_REST = GUARDS
-AUGMENTED, AUGMENT_ENTRY, FUNCTION, FORMATTED, JOINED, TICK, FIELDS, COUNTED = _REST
+AUGMENTED, AUGMENT_ENTRY, FUNCTION, FORMATTED, JOINED, TICK, FIELDS, COUNTED, ENTRY = _REST
 PAYING = (GATHERED, FEW, AUGMENTED, FORMATTED, JOINED)
 """Those whose results are counted under a budget."""
 GIVING = (ATTRIBUTE, FUNCTION)
@@ -73,16 +73,17 @@ class Guarding(ast.NodeTransformer):
         return node if name is None else _call(OPERATOR.format(name), node, node.left, node.right)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
-        """``a += b`` and ``table[key] += b``."""
+        """``a += b`` and ``table[key] += b``, which asks for what is there before it asks for b."""
         name = ast.Constant(_IN_PLACE[type(node.op)])
         value = self.visit(node.value)
-        if isinstance(node.target, ast.Subscript):
-            table, key = self.visit(node.target.value), self.visit(node.target.slice)
-            return ast.copy_location(ast.Expr(_call(AUGMENT_ENTRY, node, name, table, _as_value(key), value)), node)
-        if isinstance(node.target, ast.Attribute):
-            fields = _call(FIELDS, node, self.visit(node.target.value))
-            field = ast.copy_location(ast.Constant(node.target.attr), node)
-            return ast.copy_location(ast.Expr(_call(AUGMENT_ENTRY, node, name, fields, field, value)), node)
+        if not isinstance(node.target, ast.Name):
+            if isinstance(node.target, ast.Subscript):
+                table, key = self.visit(node.target.value), _as_value(self.visit(node.target.slice))
+            else:
+                table = _call(FIELDS, node, self.visit(node.target.value))
+                key = ast.copy_location(ast.Constant(node.target.attr), node)
+            entry = _call(ENTRY, node, table, key)
+            return ast.copy_location(ast.Expr(_call(AUGMENT_ENTRY, node, name, entry, value)), node)
         now = ast.copy_location(ast.Name(node.target.id, ast.Load()), node)
         return ast.copy_location(ast.Assign([node.target], _call(AUGMENTED, node, name, now, value)), node)
 

@@ -25,6 +25,7 @@ from .language import BUILTINS, FILE, MUTATES
 from .library_values import bounded_decimals
 from .metering import Metered, meter, tensors_charged
 from .things import HELD, MAKERS
+from .user_names import renamed, taken_out
 
 OF_TENSORS = "T"
 """How the names of arguments begin that may hold tensors."""
@@ -62,9 +63,10 @@ class Block:
             self.tensors = bool(names & {*block_tensors.MODULES}) or any(
                 each.arg.startswith(OF_TENSORS) for each in function.args.args
             )
-            self.code = compile(
-                ast.fix_missing_locations(Guarding(makes_sets(tree), metered).visit(tree)), FILE, "exec"
-            )
+            called = taken_out(tree)
+            guarded_tree = ast.fix_missing_locations(Guarding(makes_sets(tree), metered).visit(tree))
+            code = compile(guarded_tree, FILE, "exec")
+            self.code = renamed(code, called) if called else code
         self.metered = metered
         self.lines = text.split("\n")
         targets = [name for each in tree.body if isinstance(each, ast.Assign) for name in each.targets]
@@ -110,7 +112,6 @@ class Block:
             if self.tensors:
                 with block_tensors.device_of(tensors) or nullcontext(), tensors_charged(metered), decimals:
                     found = names[self.name](*given)
-                found = block_tensors.separate(found, memory)
             else:
                 with decimals:
                     found = names[self.name](*given)
@@ -158,7 +159,7 @@ def _operations(guards: guarded.Guarded) -> dict[str, Any]:
         guards.attribute, guards.own, gone_through.ordered, gone_through.bounded_items, gone_through.each_ordered,
         gone_through.gathered, gone_through.require_few, guards.augmented, guards.augment_entry,
         guards.function, block_texts.formatted, block_texts.joined, ticking(round_counter()), guards.fields,
-        gone_through.counted,
+        gone_through.counted, guarded.entry_of,
     )  # fmt: skip
     return {**dict(zip(GUARDS, found, strict=True)), HELD: guards.hold}
 

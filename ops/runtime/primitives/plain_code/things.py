@@ -18,6 +18,7 @@ from functools import partial
 from typing import Any
 
 from .block_refusals import refuse
+from .block_tensors import place_of
 
 _COMPARED = ("__lt__", "__le__", "__gt__", "__ge__")
 _BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "and", "or", "xor")
@@ -70,7 +71,7 @@ class Kind:
         if table is not None:
             own |= {"__eq__"} if table[1] is not None else set()
             own |= {*_COMPARED} if table[4] else set()
-        self.own = _of(frozenset(own), table is not None and bool(table[5]))
+        self.own = _of(name, frozenset(own), table is not None and bool(table[5]))
 
 
 class Fields(dict[str, Any]):
@@ -152,12 +153,12 @@ class Setting:
 
 
 @functools.lru_cache(256)
-def _of(names: frozenset[str], hashed: bool) -> type[Thing]:
-    """The class of objects that have these of Python's own methods."""
+def _of(kind: str, names: frozenset[str], hashed: bool) -> type[Thing]:
+    """The class of objects that have these of Python's own methods, under the name that errors of Python say."""
     held: dict[str, Any] = {"__slots__": (), **{name: _asked(name) for name in names}}
     if hashed:
         held["__hash__"] = lambda thing: hash(tuple(thing.fields[name] for name in thing.kind.table[1]))
-    return type("Thing", (Thing,), held)
+    return type(kind, (Thing,), held)
 
 
 def _asked(name: str) -> Callable[..., Any]:
@@ -325,6 +326,7 @@ MAKERS = {
     "is_same_object": same, "is_of_class": is_of, "is_default": is_default, "not_implemented": NotImplemented,
     "is_exactly": is_exactly, "is_same_class": is_same_class, "class_name": class_name, "made_like": made_like,
     "total_order": total_order, "counting_member": counting_member, "member_of_value": member_of_value,
+    "place_of": place_of,
 }  # fmt: skip
 """What makes them, by its names in a block."""
 

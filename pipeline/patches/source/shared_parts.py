@@ -1,0 +1,89 @@
+"""Containers that more than one variable or container holds: a copy of one would not change with the others."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Iterator, Mapping
+from types import CellType, FrameType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+from ....ops.runtime.user_code import is_users
+from ...proxies.base import is_traced
+
+_CHANGING = (list, dict, set, deque)
+_CONTAINERS = (*_CHANGING, tuple, frozenset)
+_NO_OBJECTS = (FunctionType, MethodType, ModuleType, type)
+
+
+def shared_names(own: Mapping[str, Any], frame: FrameType, live: Collection[str]) -> set[str]:
+    """The variables whose lists and dicts hold one that something else holds, too.
+
+    Args:
+        own: what variables of a function hold.
+        frame: that of the function.
+        live: its variables that are read later.
+    """
+    places = _places([*own.values(), *_held(frame, {*live} - {*own})])
+    return {name for name, thing in own.items() if any(places[id(each)] > 1 for each in _changing_in(thing))}
+
+
+def _held(frame: FrameType, live: Collection[str]) -> Iterator[Any]:
+    """What the variables of a function hold, and those of the functions of the user's that called it."""
+    code = frame.f_code
+    always = (*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount], *code.co_cellvars, *code.co_freevars)
+    found = frame.f_locals
+    yield from (found[name] for name in {*live, *always} if name in found)
+    outer = frame.f_back
+    while outer is not None:
+        if is_users(outer.f_code.co_filename):
+            yield from outer.f_locals.values()
+        outer = outer.f_back
+
+
+def _places(things: list[Any]) -> dict[int, int]:
+    """In how many places each container is, by its id."""
+    places, waiting = dict[int, int](), things
+    kept = list[Any]()  # what is made here must not give its id to another thing
+    while waiting:
+        each = waiting.pop()
+        if is_traced(each):
+            continue
+        parts = _parts(each)
+        if parts is None:
+            continue
+        places[id(each)] = places.get(id(each), 0) + 1
+        if places[id(each)] == 1:
+            kept.append(each)
+            waiting += parts
+    return places
+
+
+def _parts(thing: Any) -> list[Any] | None:
+    """What a container or an object of the user's holds; None for another thing."""
+    if isinstance(thing, dict):
+        return [*thing.keys(), *thing.values()]
+    if isinstance(thing, _CONTAINERS):
+        return [*thing]
+    if isinstance(thing, FunctionType):
+        return [*(thing.__closure__ or ()), *(thing.__defaults__ or ())]
+    if isinstance(thing, MethodType):
+        return [thing.__self__]
+    if isinstance(thing, CellType):
+        try:
+            return [thing.cell_contents]
+        except ValueError:
+            return None
+    if isinstance(thing, _NO_OBJECTS) or type(thing).__module__ in ("builtins", "torch", "numpy"):
+        return None
+    held = getattr(thing, "__dict__", None)
+    return [*held.values()] if isinstance(held, dict) else None
+
+
+def _changing_in(thing: Any) -> Iterator[Any]:
+    """The containers that may be changed in a thing, and the tuples that hold one."""
+    if is_traced(thing) or not isinstance(thing, _CONTAINERS):
+        return
+    inner = [found for each in _parts(thing) or () for found in _changing_in(each)]
+    if inner or isinstance(thing, _CHANGING):
+        yield thing
+    yield from inner
