@@ -124,6 +124,11 @@ def lengths(lists: Mapping[str, int], error: Exception) -> list[str]:
     return [f"{where}the length of {name!r} is fixed to {length}{why}" for name, length in lists.items()]
 
 
+def fixed_pieces(graph: Graph) -> int:
+    """How many tensors are cut into a number of pieces that is fixed."""
+    return sum(isinstance(node.output, tuple | list) and _is_cut(node) for node in walk(graph))
+
+
 def _lines(graph: Graph) -> Iterator[str]:
     constant = set(_constant_sizes(graph))
     made = {id(leaf): node for node in walk(graph) for leaf in leaves(node.output) if isinstance(leaf, Value)}

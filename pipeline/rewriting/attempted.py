@@ -11,7 +11,7 @@ from ...ops.graph.graph import Graph, Guard, Operator
 from ...ops.graph.traverse import subgraphs
 from ...ops.graph.types import TensorType
 from ...ops.runtime.user_code import user_stacklevel
-from ..lists.fixed import telling
+from ..lists.fixed import fixed_pieces, telling
 from ..signature.handlers import caught_errors
 
 
@@ -40,7 +40,7 @@ class Attempted:
     def guards(self) -> list[int]:
         """How many conditions each run checks, then how many those do that take one way, and so on inside of that."""
         outer, *inner = _guards(self.found.graph)
-        return [outer + len(self.lines) + len(self.caught()), *inner]
+        return [outer + len(self.lines) + len(self.caught()) + fixed_pieces(self.found.graph), *inner]
 
     def caught(self) -> list[str]:
         """What is said of errors that the function catches, and which end a run."""

@@ -114,7 +114,9 @@ class Blocks:
         if code is None or not named:
             return places
         for _ in others:
-            callers = {each.__name__ for each in others if any({*inner.co_names} & named for inner in codes_in(each.__code__))}
+            callers = {
+                each.__name__ for each in others if any({*inner.co_names} & named for inner in codes_in(each.__code__))
+            }
             if callers <= named:
                 break
             named |= callers

@@ -65,6 +65,11 @@ INPUTS = {
         [["a", "+", "b", "*", "c"]],
         [[["a", "*", "b"]], [[]], [["a", "*", "b", "+", "c", "+", "d"]]],
     ),
+    "Loops that end by what a tensor holds": (
+        "k_means",
+        [torch.rand(9, 3), 2],
+        [[torch.rand(30, 3), 4], [torch.ones(2, 2), 1], [torch.rand(12, 5), 12]],
+    ),
     "Boxes": ("nms", [*boxes(5)], [[*boxes(n)] for n in (1, 7, 20)]),
     "Assertions and logging": ("scale", [torch.rand(4)], [[torch.rand(9)], [torch.ones(3)]]),
     "JSON": ("report", [torch.rand(3)], [[torch.rand(5)]]),

@@ -76,11 +76,11 @@ class Encoding:
         self.objects = {name: thing for name, thing in values.items() if is_object(thing)}
         tree = self._with_plain_parts(ast.Module(placed(parsed(body), code), []), values, known)
         items = TensorItems(values, names_set(tree.body))
-        tree, tensors = items.replaced(tree)
+        tree, listed = items.replaced(tree)
         lines = tree.body
         asked = names_read(lines)
         sizes = {name: values[tensor].shape[place] for name, (tensor, place) in items.sizes.items()}
-        values = {**values, **{name: thing.tolist() for name, thing in tensors.items() if name in asked}, **sizes}
+        values = {**values, **{name: thing.tolist() for name, thing in listed.items() if name in asked}, **sizes}
         begun = [
             self._begun(name, thing, name in own)
             for name, thing in values.items()

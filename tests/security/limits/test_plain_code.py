@@ -123,6 +123,40 @@ def test_a_pattern_under_the_name_of_a_checked_one_needs_trust(code):
         tracepack.load(one_node("py.plain_code", f"P0 = re.compile('a')\ndef block(x):\n {code}", "any", "x0"))
 
 
+OF_TENSORS = {
+    "memory of a tensor": ("return T0.untyped_storage()", "a method that none has; got untyped_storage"),
+    "place of a tensor": ("return T0.data_ptr()", "a method that none has; got data_ptr"),
+    "an argument that is written": ("return torch.add(T0, 1, out=T0)", "more than a block may use; got out="),
+    "an argument that is written, by its place": ("return torch_functional.relu(T0, True)", "got inplace="),
+    "a result by its place": ("return torch.norm(T0, 2, 0, False, T0)", "got out="),
+    "a function that is handed on": ("return list(map(torch_functional.elu, [T0], [1.0], [True]))", "got inplace="),
+    "a write": ("T0.add_(1)\n return T0", "writes to a tensor that is not its own"),
+    "a write to a view": ("a = T0[0]\n a += 1\n return T0", "writes to a tensor that is not its own"),
+    "an item": ("T0.view(-1)[0] = 1\n return T0", "writes to a tensor that is not its own"),
+    "a function that loads": ("return torch.load('a')", "uses torch.load"),
+    "memory of others": ("return torch.empty(5)", "uses torch.empty"),
+    "strides of its own": ("return T0.as_strided((9,), (1,))", "a method that none has; got as_strided"),
+    "a device": ("return T0.to('meta')", "moves a tensor to a device"),
+    "a device by its name": ("return torch.zeros(2, device='meta')", "more than a block may use; got device="),
+    "an import": ("return torch.__builtins__", "the name '__builtins__'"),
+    "an import of its own": ("return __import__('os')", "the name '__import__'"),
+}
+
+
+@pytest.mark.parametrize(("code", "named"), OF_TENSORS.values(), ids=OF_TENSORS)
+def test_a_block_reaches_nothing_of_torch_beyond_its_list(code, named):
+    given = torch.zeros(2)
+    with pytest.raises((GuardError, GraphError)) as caught:
+        block_of(f"def block(T0):\n {code}").run((given,))
+    assert named in str(caught.value)
+    assert torch.equal(given, torch.zeros(2))
+
+
+def test_what_torch_imports_for_a_block_is_torch():
+    with pytest.raises(ImportError, match="a block of plain Python imports os"):
+        block_of("def block(T0):\n return T0").held["__builtins__"]["__import__"]("os")
+
+
 ENDLESS = {
     "while": "while True: pass",
     "for": "for a in range(16000000):\n  for b in range(16000000): pass",
@@ -144,6 +178,7 @@ HUNGRY = {
     "lists in a list": "a = []\n while True: a.append([0] * 100000)",
     "texts in a dict": "a = {}\n while True: a[len(a)] = 'a' * 100000 + str(len(a))",
     "items": "a = []\n while True: a.append(1)",
+    "tensors": "a = []\n while True: a.append(torch.ones(1000) - 1)",
 }
 
 

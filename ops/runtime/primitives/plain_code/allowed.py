@@ -120,7 +120,9 @@ def _unknown_methods(tree: ast.Module) -> set[str]:
     """The attributes that a text asks for which no thing of a block has; none where it makes objects."""
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     asked = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
-    of_things = [each for each in asked if not (isinstance(each.value, ast.Name) and each.value.id in (*LIBRARY, *MODULES))]
+    of_things = [
+        each for each in asked if not (isinstance(each.value, ast.Name) and each.value.id in (*LIBRARY, *MODULES))
+    ]
     return set() if names & {*MAKERS} else {each.attr for each in of_things} - METHODS
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Collection, Iterator, Mapping
+from types import FunctionType
 from typing import Any
 
 import torch
@@ -64,7 +65,8 @@ _NAMED = (
     "tensors", "split_size_or_sections", "chunks", "shape", "axis", "nan", "posinf", "neginf", "dim0", "dim1", "ord",
     "num_classes", "approximate", "align_corners", "scale_factor", "kernel_size", "stride", "padding", "x1", "x2",
     "mask", "n", "m", "prepend", "append", "condition", "alpha", "beta", "interpolation", "normalized_shape", "weight",
-    "bias", "negative_slope", "output_size", "return_indices", "non_blocking", "copy",
+    "bias", "negative_slope", "output_size", "return_indices", "non_blocking", "copy", "tensor", "obj",
+    "min_val", "max_val", "compute_mode", "sizes", "split_size", "decimals",
 )  # fmt: skip
 """Arguments by their names: all but those that write, draw, or choose where memory is."""
 
@@ -173,14 +175,22 @@ def _to(tensor: torch.Tensor) -> Callable[..., Any]:
 def checked(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of torch that takes no argument by which it writes, draws, or chooses a device."""
 
+    places = _places(function) if isinstance(function, FunctionType) else ()
+
     def call(*args: Any, **named: Any) -> Any:
-        if unknown := [name for name in named if name not in _NAMED]:
+        if unknown := [name for name in (*places[: len(args)], *named) if name not in _NAMED]:
             refuse("torch is called with more than a block may use", got=f"{unknown[0]}=")
         if any(isinstance(each, torch.Generator | torch.device) for each in args):
             refuse("torch is called with a generator or a device, which a block may not use")
         return function(*args, **named)
 
     return call
+
+
+def _places(function: FunctionType) -> tuple[str, ...]:
+    """The names of the arguments that a function of Python takes by their places: one of C takes no ``out`` there."""
+    code = function.__code__
+    return code.co_varnames[: code.co_argcount]
 
 
 def function(module: str, name: str) -> Any:
@@ -204,26 +214,6 @@ def place_of(index: Any) -> Any:
 def kind_of(tensor: torch.Tensor) -> list[Any]:
     """The kind of a result that is a tensor, as `running.misfit` takes it."""
     return ["tensor", str(tensor.dtype).removeprefix("torch."), tensor.dim()]
-
-
-def separate(found: Any, others: set[int]) -> Any:
-    """A result whose tensors have memory of their own: what shares it with another one is copied.
-
-    Args:
-        found: the result.
-        others: the memory of other tensors; that of the result is added.
-    """
-    if isinstance(found, torch.Tensor):
-        made = found.contiguous()
-        if memory_of(made) in others:
-            made = made.clone()
-        others.add(memory_of(made))
-        return made
-    if type(found) in (list, tuple):
-        return type(found)([separate(each, others) for each in found])
-    if type(found) is dict:
-        return {key: separate(each, others) for key, each in found.items()}
-    return found
 
 
 def is_kind(parts: list[Any]) -> bool:

@@ -22,7 +22,18 @@ from .block_refusals import refuse, within
 
 _HASHES = {type(hashlib.new(name, usedforsecurity=False)): ("hexdigest", "digest") for name in DIGESTS}
 _CALENDAR = type(datetime.date(2000, 1, 1).isocalendar())
-_DATE = ("year", "month", "day", "weekday", "isoweekday", "isocalendar", "toordinal", "isoformat", "replace", "strftime")
+_DATE = (
+    "year",
+    "month",
+    "day",
+    "weekday",
+    "isoweekday",
+    "isocalendar",
+    "toordinal",
+    "isoformat",
+    "replace",
+    "strftime",
+)
 _TIME = ("hour", "minute", "second", "microsecond", "isoformat", "replace", "strftime")
 _SPAN = ("days", "seconds", "microseconds", "total_seconds")
 LOOKING: Mapping[type, tuple[str, ...]] = {

@@ -60,11 +60,11 @@ def under(found: Meter, function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-class _Charged(TorchDispatchMode):
+class _Charged(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch leaves it untyped
     """Charges a budget for what operators of torch give."""
 
     def __init__(self, charge: Callable[[int], None]) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]  # torch leaves it untyped
         self.charge = charge
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

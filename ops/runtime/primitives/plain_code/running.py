@@ -112,7 +112,6 @@ class Block:
             if self.tensors:
                 with block_tensors.device_of(tensors) or nullcontext(), tensors_charged(metered), decimals:
                     found = names[self.name](*given)
-                found = block_tensors.separate(found, memory)
             else:
                 with decimals:
                     found = names[self.name](*given)
