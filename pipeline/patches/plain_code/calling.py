@@ -84,11 +84,11 @@ def _early(recorder: Recorder, part: tuple[str, str, bool], give: Callable[[], A
     """What an expression of a block gives that is evaluated before all of the block.
 
     Raises:
-        UnplainError: it does more than give something, and comes after what may have left the function.
+        UnplainError: it writes to what the block reads, or has state and comes after what may have left the function.
     """
     count = len(recorder.nodes)
     found = give()
-    if part[2] and any(_acts(node) for node in recorder.nodes[count:]):
+    if any(_acts(node) and (part[2] or not isinstance(node.target, BodyCall)) for node in recorder.nodes[count:]):
         raise UnplainError(f"it would run {part[1]} too early")
     return found
 

@@ -26,13 +26,13 @@ from ...proxies.base import is_traced
 from ...proxies.trees import concrete
 from ..source.scoping import names_read, names_set
 from ..source.written_anew import definition_of
-from .user_classes.base_methods import BaseMethods, content
-from .user_classes.classes import kind_of, made_by
 from .naming import MISSING, Naming, Placing, is_object, of_library, of_torch, refuse_unplain, scopes, set_in
-from .user_classes.outside_objects import OutsideObjects, is_outside_object
 from .plain_literals import UnplainError, is_member, is_plain, literal, member_source, name_of
 from .regions import ASKED, plainly
 from .tensor_items import TensorItems
+from .user_classes.base_methods import BaseMethods, content
+from .user_classes.classes import kind_of, made_by
+from .user_classes.outside_objects import OutsideObjects, is_outside_object
 from .user_lines import parsed, placed, written
 
 NAME = "block"

@@ -24,8 +24,8 @@ from ...proxies.lists import TracedList
 from ...proxies.make import TracedOptional
 from ...proxies.scalars import TracedBool, TracedComplex, TracedFloat, TracedInt
 from ...proxies.strings import TracedStr
-from .user_classes.classes import fields_of, is_class, is_named, is_taken, labels, shown_name
 from .plain_literals import UnplainError, counting_base, is_plain, members, name_call, name_of
+from .user_classes.classes import fields_of, is_class, is_named, is_taken, labels, shown_name
 
 MISSING: Any = object()
 _VALUES = (TracedInt, TracedFloat, TracedBool, TracedComplex, TracedStr, TracedList, TracedDict, TracedOptional)

@@ -36,7 +36,7 @@ def is_plain(thing: Any, levels: int = MOST_LEVELS) -> bool:
 
 
 def is_member(thing: Any) -> bool:
-    """Whether a thing is a member of an Enum that has a plain value; numbers and texts are those of IntEnum and StrEnum."""
+    """Whether a thing is a member of an Enum with a plain value; a number or text is one of IntEnum or StrEnum."""
     if isinstance(thing, int | str) and counting_base(type(thing)):
         return True
     if not isinstance(thing, Enum) or isinstance(thing, int | str | Flag) or type(thing.value) not in SCALARS:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,7 +53,11 @@ def with_blocks(function: ast.FunctionDef, regions: Collection[Statements], free
             begin(function.body, place, region.loops, region.tensors),
             len(function.body) if region.rest else place + 1 + region.more,
         )
-        made = None if first is None or end > len(function.body) else _CutOut(function, first, end, free).call(region.result, region.tensors)
+        made = (
+            None
+            if first is None or end > len(function.body)
+            else _CutOut(function, first, end, free).call(region.result, region.tensors)
+        )
         if made is not None:
             function.body[first:end] = [made]
             count += 1

@@ -135,9 +135,13 @@ def definition_of(function: FunctionType) -> ast.FunctionDef | ast.Lambda | None
 
 def _makes(node: ast.AST, code: CodeType) -> bool:
     """Whether a lambda that asks for no variables around it is what some code was made from: others share its line."""
-    return isinstance(node, ast.Lambda) and code in compile(
-        ast.Expression(node), code.co_filename, "eval", code.co_flags & _ANNOTATIONS, dont_inherit=True
-    ).co_consts
+    return (
+        isinstance(node, ast.Lambda)
+        and code
+        in compile(
+            ast.Expression(node), code.co_filename, "eval", code.co_flags & _ANNOTATIONS, dont_inherit=True
+        ).co_consts
+    )
 
 
 _ANNOTATIONS = __future__.annotations.compiler_flag

@@ -242,7 +242,7 @@ def makes_sets(tree: ast.AST) -> bool:
 
 
 def _filters(node: ast.SetComp) -> bool:
-    """Whether a set holds those items of another one of which something is true: ``{w for w in words if w in KNOWN}``."""
+    """Whether a set holds items of another one of which something is true: ``{w for w in words if w in KNOWN}``."""
     match node.generators:
         case [ast.comprehension(ast.Name(name), _, conditions)]:
             parts = [part for each in conditions for part in ast.walk(each)]

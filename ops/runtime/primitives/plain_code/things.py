@@ -43,8 +43,9 @@ class Kind:
         getters: functions of it that give what is asked for like a field.
         setters: functions that take what such a one is set to.
         constants: what the class holds.
-        table: of a dataclass, else None: the fields that it is made of, each with the name of its parameter, those by which two are compared, those that
-            are shown (None where they are not), whether it is frozen, has an order, and is a key.
+        table: of a dataclass, else None: the fields that it is made of, each with the name of its parameter, those by
+            which two are compared, those that are shown (None where they are not), whether it is frozen, has an order,
+            and is a key, all fields, and its name in texts.
         make: makes an object.
     """
 
@@ -77,6 +78,7 @@ class Fields(dict[str, Any]):
     """The fields of an object, whose class gives what it lacks for ``thing.count += 1``."""
 
     __slots__ = ("kind",)
+    kind: Kind
 
     def __missing__(self, name: str) -> Any:
         if name in self.kind.constants:
@@ -229,7 +231,8 @@ def _counting(base: str, kind: str, members: Sequence[Any]) -> Any:
         TypeError: it is none.
     """
     pairs = [*zip(members[::2], members[1::2], strict=True)]
-    of, plain = {"IntEnum": (IntEnum, int), "StrEnum": (getattr(enum, "StrEnum", None), str)}[base]
+    bases: dict[str, tuple[Any, type]] = {"IntEnum": (IntEnum, int), "StrEnum": (getattr(enum, "StrEnum", None), str)}
+    of, plain = bases[base]
     if of is None or not kind.isidentifier() or any(type(value) is not plain for _, value in pairs):
         raise TypeError("an Enum has other members than numbers or texts")
     if not all(type(name) is str and name.isidentifier() and name[:1] != "_" for name, _ in pairs):

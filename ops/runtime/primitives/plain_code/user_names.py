@@ -50,7 +50,8 @@ def renamed(code: CodeType, names: Mapping[str, str], before: str = "", after: s
     Args:
         code: that of a block, or of a function in it.
         names: of the functions right in the block, and of the block itself.
-        before: the name that the code has; after: the one that it gets.
+        before: the name that the code has.
+        after: the one that it gets.
     """
     parts = list[Any](code.co_consts)
     outer = before.count(".") < 1  # the block, or what is right in it

@@ -131,7 +131,7 @@ def _held(kind: type) -> dict[str, Any]:
             raise UnplainError(f"{kind.__name__} is a {each.__name__}")
         held |= vars(each)
     held.pop("_abc_impl", None)
-    held = {name: thing for name, thing in held.items() if not (name in ("_is_protocol", "_is_runtime_protocol"))}
+    held = {name: thing for name, thing in held.items() if name not in ("_is_protocol", "_is_runtime_protocol")}
     table = dataclasses.is_dataclass(kind)
     for name, thing in held.items():
         known = name in _ORDINARY or name in SPECIAL or (table and name in _OF_DATACLASS)
@@ -212,13 +212,14 @@ def _table(kind: type, held: Mapping[str, Any]) -> Any:
         return None
     fields = _fields(kind)
     names = tuple(each.name for each in fields)
+    given = tuple((each.name, shown_name(each.name)) for each in fields if each.init)
     compared = tuple(each.name for each in fields if each.compare)
     shown = tuple(each.name for each in fields if each.repr)
     own = {name for name in ("__eq__", "__repr__", "__lt__", "__hash__") if _is_generated(held.get(name))}
     if "__hash__" in own and any(each.hash not in (None, each.compare) for each in fields):
         raise UnplainError(f"{kind.__name__} has fields that only its hash leaves out")
     return (
-        tuple((each.name, shown_name(each.name)) for each in fields if each.init), compared if "__eq__" in own else None,
+        given, compared if "__eq__" in own else None,
         shown if "__repr__" in own else None, _is_generated(held.get("__setattr__")), "__lt__" in own,
         "__hash__" in own, names, kind.__qualname__,
     )  # fmt: skip

@@ -8,8 +8,8 @@ from typing import Any
 
 from .....ops.runtime.primitives.plain_code.things import HELD
 from ....proxies.base import is_traced
-from .classes import is_class, is_named, object_of
 from ..plain_literals import UnplainError, is_plain, name_of
+from .classes import is_class, is_named, object_of
 
 _CONTAINERS = (list, tuple, dict)
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, type)
@@ -26,11 +26,13 @@ def is_outside_object(thing: Any) -> bool:
         seen.add(id(each))
         if type(each) in _CONTAINERS:
             waiting += [*each, *each.values()] if type(each) is dict else each
-        elif each is not thing and isinstance(each, _FUNCTIONS) and not is_named(each):
-            return True
-        elif not is_plain(each) and (is_class(type(each)) or is_named(type(each))):
+        elif (each is not thing and isinstance(each, _FUNCTIONS)) or _is_object(each):
             return True
     return False
+
+
+def _is_object(thing: Any) -> bool:
+    return not is_plain(thing) and (is_class(type(thing)) or is_named(type(thing)))
 
 
 class OutsideObjects:

@@ -1,3 +1,4 @@
+# ruff: noqa: F841, PLW1641 - some lines are there for what they raise, some classes for being compared
 """Functions with objects of classes that are used in a way on some inputs that their example does not take."""
 
 from __future__ import annotations

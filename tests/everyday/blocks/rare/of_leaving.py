@@ -1,3 +1,4 @@
+# ruff: noqa: F841 - some lines are there for what they raise
 """Functions that leave a loop early on some inputs, or change what an expression after it reads."""
 
 from __future__ import annotations
@@ -116,6 +117,63 @@ def pure(xs, x):
         if v > 1000:
             return -1.0
     return x.sum().item()
+
+
+def written_first(xs, x):
+    total = x.clamp_(0).sum().item()
+    for v in xs:
+        k = v
+        while k > 100:
+            k -= 100
+        if v > 1000:
+            return -1.0
+        total += float(x[1]) + k
+    return total
+
+
+def raised_first(xs, x):
+    for v in xs:
+        k = v
+        while k > 100:
+            k -= 100
+        if v > 1000:
+            raise ValueError(f"{v} is too large")
+    x[0] = 5
+    return x.sum().item()
+
+
+def changed_by_a_helper(xs, x):
+    out = [0]
+
+    def add(v):
+        out[0] += v
+
+    y = x * 2
+    for v in xs:
+        k = v
+        while k > 100:
+            add(1)
+            k -= 100
+        if v > 1000:
+            return 0.0
+    return (torch.tensor(out).sum() + y.sum()).item()
+
+
+def filled_by_a_function(xs, x):
+    out = [0]
+    y = x * 2
+    for v in xs:
+        k = v
+        while k > 100:
+            push(out, 1)
+            k -= 100
+        if v > 1000:
+            return 0.0
+    return (torch.tensor(out).sum() + y.sum()).item()
+
+
+def push(items, item):
+    items.append(item)
 
 
 class Cum(torch.nn.Module):

@@ -1,3 +1,4 @@
+# ruff: noqa: F841 - some lines are there for what they raise
 """Functions that make containers, some of which share parts, before a loop that is a block changes them."""
 
 from __future__ import annotations

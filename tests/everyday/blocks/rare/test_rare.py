@@ -47,6 +47,7 @@ RARE: dict[str, tuple[Any, list[Any], list[list[Any]]]] = {
             sharing.outer_kept, sharing.under_two_names, sharing.held_by_a_tuple, sharing.not_shared,
             leaving.clamped, leaving.counted, leaving.mean_of, leaving.gathered, leaving.tallied,
             leaving.under_another_name, leaving.failing, leaving.of_a_flag, leaving.pure,
+            leaving.written_first, leaving.raised_first, leaving.changed_by_a_helper, leaving.filled_by_a_function,
         )
     },
 }  # fmt: skip
@@ -95,3 +96,13 @@ def wrong(name: str) -> list[str]:
 @pytest.mark.parametrize("name", RARE)
 def test_no_way_answers_silently_otherwise(name: str) -> None:
     assert not [each for each in wrong(name) if each.startswith("WRONG")]
+
+
+def test_the_state_of_an_op_stays_where_the_function_leaves_before_it() -> None:
+    process = leaving.with_state(tracepack.script(leaving.Cum()))
+    with pytest.warns(Warning, match="is fixed to 2"):
+        made = tracepack.trace(process, [1, 2], X)
+    made.reset()
+    with pytest.raises(TracepackError, match="ZeroDivisionError"):
+        made.run({"xs": [0, 1], "x": X})
+    assert made.state()["Cum.s"] == 0
