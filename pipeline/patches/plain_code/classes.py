@@ -32,6 +32,24 @@ def is_class(thing: Any) -> bool:
     return path is None or is_users(path)
 
 
+def is_error(kind: Any) -> bool:
+    """Whether a class is one of the user's errors."""
+    return is_class(kind) and issubclass(kind, Exception)
+
+
+def error_of(encoding: Any, kind: type) -> ast.expr:
+    """The source of a class of errors, which does no more than to have a name.
+
+    Raises:
+        UnplainError: it does more.
+    """
+    others = [each for each in vars(kind) if each not in _ORDINARY]
+    if others or len(kind.__bases__) != 1:
+        raise UnplainError(f"{kind.__name__} has a {min(others, default='second base')} of its own")
+    base = encoding.source_of(kind.__bases__[0])
+    return ast.Call(name_of("error_class"), [ast.Constant(kind.__name__), base], [])
+
+
 def fields_of(kind: Any) -> tuple[str, ...]:
     """The names of the fields of a dataclass, or of tuples with named ones."""
     if dataclasses.is_dataclass(kind):

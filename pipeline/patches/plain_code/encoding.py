@@ -20,9 +20,9 @@ from ....ops.runtime.user_code import is_users
 from ...proxies.base import is_traced
 from ..source.scoping import names_read, names_set
 from ..source.written_anew import definition_of
-from .classes import made_by
+from .classes import error_of, is_error, made_by
 from .naming import MISSING, Naming, Placing, is_object, of_library, refuse_unplain, scopes, set_in
-from .outside_objects import OutsideObjects, is_outside_object
+from .outside_objects import OutsideObjects, is_outside_class, is_outside_object
 from .plain_literals import UnplainError, is_member, is_plain, literal, name_of
 from .regions import SAME, plainly
 from .tensor_items import TensorItems
@@ -59,7 +59,8 @@ class Encoding:
         self.given = dict[int, tuple[str, Any]]()
         self.outside = OutsideObjects(self)
         self.parts = dict(parts)
-        self.objects = {name: thing for name, thing in values.items() if is_object(thing)}
+        changed = names_set(parsed(body))
+        self.objects = {name: thing for name, thing in values.items() if is_object(thing) and name not in changed}
         tree = self._with_plain_parts(ast.Module(placed(parsed(body), code), []), values, known)
         items = TensorItems(values, names_set(tree.body))
         tree, tensors = items.replaced(tree)
@@ -130,7 +131,7 @@ class Encoding:
 
     def _leaf(self, thing: Any) -> ast.expr | None:
         """The source of a part of a container that the function has made: None where it is another container."""
-        return self.source_of(thing) if is_traced(thing) else None
+        return self.source_of(thing) if is_traced(thing) or is_outside_class(type(thing)) else None
 
     def source_of(self, thing: Any) -> ast.expr:
         """The source of what a variable or a name means.
@@ -144,6 +145,8 @@ class Encoding:
             return self._argument(thing)
         if (found := of_library(thing)) is not None:
             return found
+        if is_error(thing):
+            return error_of(self, thing)
         if isinstance(thing, FunctionType):
             return name_of(self._helper(thing, None))
         if isinstance(thing, MethodType) and isinstance(thing.__func__, FunctionType):

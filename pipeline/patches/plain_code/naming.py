@@ -21,7 +21,7 @@ from ...proxies.lists import TracedList
 from ...proxies.make import TracedOptional
 from ...proxies.scalars import TracedBool, TracedComplex, TracedFloat, TracedInt
 from ...proxies.strings import TracedStr
-from .classes import fields_of, is_class, is_taken, shown_name
+from .classes import fields_of, is_class, is_error, is_taken, shown_name
 from .plain_literals import UnplainError, is_plain, name_of
 
 MISSING: Any = object()
@@ -74,7 +74,7 @@ class Naming(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """A call, which may make an object of a class of the user's."""
         kind = self._held(node.func)
-        self_made = isinstance(kind, type) and is_class(kind)
+        self_made = isinstance(kind, type) and is_class(kind) and not is_error(kind)
         function = name_of(self.encoding.class_name(kind)) if self_made else self.visit(node.func)
         args = [self.visit(each) for each in node.args]
         keywords = [ast.keyword(each.arg, self.visit(each.value)) for each in node.keywords]

@@ -24,9 +24,14 @@ def is_outside_object(thing: Any) -> bool:
         seen.add(id(each))
         if type(each) in _CONTAINERS:
             waiting += [*each, *each.values()] if type(each) is dict else each
-        elif not is_plain(each) and (is_class(type(each)) or is_named(type(each))):
+        elif not is_plain(each) and is_outside_class(type(each)):
             return True
     return False
+
+
+def is_outside_class(kind: type) -> bool:
+    """Whether a class is one of objects that a block may have from outside."""
+    return is_class(kind) or is_named(kind)
 
 
 class OutsideObjects:

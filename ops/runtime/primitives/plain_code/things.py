@@ -95,9 +95,28 @@ def same(one: Any, other: Any) -> bool:
     return one is other
 
 
+_MOST_BASES = 16
+
+
+@lru_cache(4096)
+def error_class(name: str, kind: type[Exception]) -> type[Exception]:
+    """The class of the user's errors that is called so.
+
+    Raises:
+        TypeError: it is none of errors.
+    """
+    is_one = isinstance(kind, type) and issubclass(kind, Exception) and len(kind.__mro__) < _MOST_BASES
+    if type(name) is not str or not name.isidentifier() or not is_one:
+        raise TypeError("a class of errors has a name and a class that it is one of")
+    return type(name, (kind,), {})
+
+
 HELD = "held_outside"
 """The function of a block that takes note of what it must not change."""
-MAKERS = {"new_object": Thing, "record_class": record_class, "member": member, "is_same_object": same}
+MAKERS = {
+    "new_object": Thing, "record_class": record_class, "member": member, "is_same_object": same,
+    "error_class": error_class,
+}  # fmt: skip
 """What makes them, by its names in a block."""
 
 
