@@ -21,9 +21,14 @@ DIVISIONS = ("truediv", "floordiv", "mod", "divmod")
 _ENTRY = __name__.replace("rules.tried_lines", "trace")
 """The module that calls the function; what stands around that call catches nothing of it."""
 _RAISES: dict[str, type[Exception]] = {
-    **dict.fromkeys(("int", "float", "index", "str_index", "str_rindex", "date", "max", "min", "best_by", *MATH), ValueError),
+    **dict.fromkeys(
+        ("int", "float", "index", "str_index", "str_rindex", "date", "max", "min", "best_by", *MATH), ValueError
+    ),
     **dict.fromkeys(("statistics", "ord", "encode", "decode", "from_hex", "b64decode"), ValueError),
-    **dict.fromkeys(DIVISIONS, ZeroDivisionError), "lookup": KeyError, "getitem": IndexError, "decimal": ArithmeticError,
+    **dict.fromkeys(DIVISIONS, ZeroDivisionError),
+    "lookup": KeyError,
+    "getitem": IndexError,
+    "decimal": ArithmeticError,
 }
 """The operators whose errors people catch, and which they raise."""
 _BASES = (ValueError, ArithmeticError)
@@ -95,7 +100,12 @@ def _catches(frame: FrameType, kinds: tuple[str, ...], error: Any, raised: Any) 
     if not error:
         return True
     for kind in map(_meant, kinds, [frame] * len(kinds)):
-        if raised is None or kind is None or issubclass(raised, kind) or (raised in _BASES and issubclass(kind, raised)):
+        if (
+            raised is None
+            or kind is None
+            or issubclass(raised, kind)
+            or (raised in _BASES and issubclass(kind, raised))
+        ):
             return True
     return False
 

@@ -79,13 +79,12 @@ def made_by(encoding: Any, kind: type, name: str) -> ast.FunctionDef:
     begun: list[ast.stmt] = [ast.Assign([ast.Name("self", ast.Store())], new)]
     if dataclasses.is_dataclass(kind):
         arguments, fields = _of_dataclass(encoding, kind)
+        lines = list[ast.stmt]()
         if attribute(kind, "__dataclass_params__").frozen:
             new.args.append(_table(fields))
-            lines = []
         else:
-            lines = [
-                ast.Assign([ast.Attribute(name_of("self"), name, ast.Store())], value)
-                for name, value in fields.items()
+            lines += [
+                ast.Assign([ast.Attribute(name_of("self"), name, ast.Store())], value) for name, value in fields.items()
             ]
     else:
         arguments, lines = _of_init(encoding, held.get("__init__"))
@@ -110,7 +109,9 @@ def object_of(encoding: Any, thing: Any, part: Callable[[Any], ast.expr]) -> ast
     if is_named(kind):
         fields = ast.Tuple([ast.Constant(each) for each in kind._fields], ast.Load())
         _of_record(encoding, kind, kind.__name__)
-        return ast.Call(ast.Call(name_of("record_class"), [ast.Constant(kind.__name__), fields], []), [*map(part, thing)], [])
+        return ast.Call(
+            ast.Call(name_of("record_class"), [ast.Constant(kind.__name__), fields], []), [*map(part, thing)], []
+        )
     new = _new(encoding, kind)[1]
     new.args.append(_table({name: part(each) for name, each in vars(thing).items()}))
     return new
@@ -126,7 +127,7 @@ def _new(encoding: Any, kind: type) -> tuple[dict[str, Any], ast.Call]:
     for each in reversed(kind.__mro__[:-1]):
         held |= vars(each)
     table = dataclasses.is_dataclass(kind)
-    params = attribute(kind, "__dataclass_params__") if table else None
+    params: Any = attribute(kind, "__dataclass_params__") if table else None
     frozen = _OF_FROZEN if table and params.frozen else ()
     known = (*_ORDINARY, "__init__", "__post_init__", *(_DATACLASS if table else ()), *frozen)
     if others := [each for each in held if each.startswith("__") and each not in known]:
@@ -135,7 +136,9 @@ def _new(encoding: Any, kind: type) -> tuple[dict[str, Any], ast.Call]:
         raise UnplainError(f"{kind.__name__} is a dataclass that has an order")
     if frozen and (not params.eq or "__post_init__" in held):
         raise UnplainError(f"{kind.__name__} is a dataclass that is frozen and does more")
-    return held, ast.Call(name_of("new_object"), [ast.Constant(kind.__name__), *_parts(encoding, held, table, kind)], [])
+    return held, ast.Call(
+        name_of("new_object"), [ast.Constant(kind.__name__), *_parts(encoding, held, table, kind)], []
+    )
 
 
 _OF_FROZEN = ("__setattr__", "__delattr__")

@@ -107,7 +107,11 @@ class Encoding:
         """The source of the block."""
         arguments = [ast.arg(name) for name, _ in self.given.values()]
         inner = [made for _, _, made in self.functions.values() if made is not None]
-        function = _defined(NAME, ast.arguments([], arguments, None, [], [], None, []), [*inner, *self.outside.statements(), *self.lines])
+        function = _defined(
+            NAME,
+            ast.arguments([], arguments, None, [], [], None, []),
+            [*inner, *self.outside.statements(), *self.lines],
+        )
         found = [ast.Assign([ast.Name(name, ast.Store())], value) for name, _, value in self.constants.values()]
         return written([*found, function])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import pytest
@@ -45,9 +46,8 @@ TOLD = {
 @pytest.mark.parametrize("name", TOLD)
 def test_an_error_of_a_helper_that_tensors_decide_is_told_at_the_trace(name):
     process, (example, other, told) = getattr(functions, name), TOLD[name]
-    with pytest.warns(UserWarning) as found:
+    with pytest.warns(UserWarning, match=re.escape(told)):
         mod = tracepack.trace(process, *example)
-    assert any(told in str(each.message) for each in found)
     with pytest.raises(tracepack.GuardError):
         mod(*other)
 

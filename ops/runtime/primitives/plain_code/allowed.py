@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import Any
 
 from ....graph.errors import GraphError
 from .language import BUILTINS, LIBRARY, METHODS, OF_PATTERNS, SYNTAX

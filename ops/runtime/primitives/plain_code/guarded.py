@@ -84,7 +84,7 @@ class Guarded:
             if not isinstance(each, (Thing, tuple, *_CHANGED)) or id(each) in held:
                 continue
             held.add(id(each))
-            parts = each.fields if type(each) is Thing else each
+            parts: Any = each.fields if type(each) is Thing else each
             waiting += parts.values() if isinstance(parts, dict) else parts
         self.others = held
         return thing

@@ -22,7 +22,18 @@ from .block_refusals import refuse, within
 
 _HASHES = {type(hashlib.new(name, usedforsecurity=False)): ("hexdigest", "digest") for name in DIGESTS}
 _CALENDAR = type(datetime.date(2000, 1, 1).isocalendar())
-_DATE = ("year", "month", "day", "weekday", "isoweekday", "isocalendar", "toordinal", "isoformat", "replace", "strftime")
+_DATE = (
+    "year",
+    "month",
+    "day",
+    "weekday",
+    "isoweekday",
+    "isocalendar",
+    "toordinal",
+    "isoformat",
+    "replace",
+    "strftime",
+)
 _TIME = ("hour", "minute", "second", "microsecond", "isoformat", "replace", "strftime")
 _SPAN = ("days", "seconds", "microseconds", "total_seconds")
 LOOKING: Mapping[type, tuple[str, ...]] = {
@@ -79,10 +90,11 @@ def bounded_decimals() -> Iterator[None]:
         GuardError: a result had one, also where the code has caught an error of it.
     """
     with decimal.localcontext(_CONTEXT) as context:
-        yield
-        found = [each for each in (decimal.Overflow, decimal.Subnormal) if context.flags[each]]
-        if found:
-            raise GuardError("a decimal number has too large an exponent", expected=f"at most {MOST_PLACES}")
+        try:
+            yield
+        finally:
+            if context.flags[decimal.Overflow] or context.flags[decimal.Subnormal]:
+                raise GuardError("a decimal number has too large an exponent", expected=f"at most {MOST_PLACES}")
 
 
 def made(value: Any = "0") -> Any:
