@@ -11,7 +11,6 @@ from ...ops.graph.graph import KernelCall, Literal, Node, Operator, Value
 from ...ops.graph.types import ANY, ARRAY, SCALARS, STR, STRINGS, ListType, Type
 from ...ops.runtime.primitives.named_tuples import is_record
 from ...ops.runtime.primitives.numpy import DTYPES
-from ...ops.runtime.user_code import user_line
 from ..proxies.base import is_traced
 from ..proxies.dicts import TracedDict
 from ..proxies.lists import NESTED, WITH_NONE, TracedList
@@ -19,7 +18,7 @@ from ..proxies.make import TracedOptional, gives_none_in_it, holds_none, sample_
 from ..proxies.tracer import Tracer
 from ..proxies.trees import list_type, plain_leaf, same_container
 from ..rules.gradients import follow_grad_mode
-from ..rules.tried_lines import RAISES, tried_line
+from ..rules.tried_lines import line_of_scalar
 
 
 def wrapped_result(
@@ -161,7 +160,7 @@ def record_scalar(recorder: Tracer, name: str, args: tuple[Any, ...], found: Any
     elif holds and issubclass(type(stand_in), TracedDict):
         stand_in.with_none = True
     follow_grad_mode(recorder)
-    line = tried_line(error) if (error := RAISES.get(name)) else user_line()
+    line = line_of_scalar(name, args)
     recorder.nodes.append(Node(Operator(f"py.{name}"), arguments, {}, output, line, varies or bool(arrays)))
     return stand_in
 

@@ -113,17 +113,17 @@ class Blocks:
         named = {each.__name__ for each in others if _spans(each.__code__) & places}
         if code is None or not named:
             return places
-        for _ in others:
-            callers = {
-                each.__name__ for each in others if any({*inner.co_names} & named for inner in codes_in(each.__code__))
-            }
-            if callers <= named:
-                break
-            named |= callers
-        calls = [each for each in dis.get_instructions(code) if each.argval in named]
-        starts = [(start, number) for start, _, number in code.co_lines() if number is not None]
-        lines = {max((pair for pair in starts if pair[0] <= each.offset), default=(0, 0))[1] for each in calls}
+        for _ in others:  # those that call them by way of others
+            named |= {e.__name__ for e in others if any({*inner.co_names} & named for inner in codes_in(e.__code__))}
+        lines = {number for inner in codes_in(code) for number in _lines_naming(inner, named)}
         return places | {(PurePath(code.co_filename).name, number) for number in lines if number}
+
+
+def _lines_naming(code: CodeType, names: set[str]) -> set[int]:
+    """The lines of some code on which it names something."""
+    calls = [each for each in dis.get_instructions(code) if isinstance(each.argval, str) and each.argval in names]
+    starts = [(start, number) for start, _, number in code.co_lines() if number is not None]
+    return {max((pair for pair in starts if pair[0] <= each.offset), default=(0, 0))[1] for each in calls}
 
 
 def _spans(code: CodeType) -> set[tuple[str, int]]:

@@ -13,33 +13,63 @@ from types import FrameType
 from typing import Any
 
 from ...ops.graph.graph import SourceLine
-from ...ops.runtime.user_code import is_users, source_line
+from ...ops.graph.operators.names import MATH
+from ...ops.runtime.user_code import is_users, source_line, user_line
+from ..proxies.base import is_traced
 
+DIVISIONS = ("truediv", "floordiv", "mod", "divmod")
 _ENTRY = __name__.replace("rules.tried_lines", "trace")
 """The module that calls the function; what stands around that call catches nothing of it."""
-RAISES = {
-    "int": "ValueError", "float": "ValueError", "lookup": "KeyError", "getitem": "IndexError", "index": "ValueError",
-    "str_index": "ValueError",
-}  # fmt: skip
+_RAISES: dict[str, type[Exception]] = {
+    **dict.fromkeys(
+        ("int", "float", "index", "str_index", "str_rindex", "date", "max", "min", "best_by", *MATH), ValueError
+    ),
+    **dict.fromkeys(("statistics", "ord", "encode", "decode", "from_hex", "b64decode"), ValueError),
+    **dict.fromkeys(DIVISIONS, ZeroDivisionError),
+    "lookup": KeyError,
+    "getitem": IndexError,
+    "decimal": ArithmeticError,
+}
 """The operators whose errors people catch, and which they raise."""
+_BASES = (ValueError, ArithmeticError)
+"""Those of which operators raise classes of their own, too."""
 CAUGHT = ", which it catches itself"
 """How the reasons of guards end on whose failure the function goes on."""
+
+
+def line_of_scalar(name: str, args: tuple[Any, ...]) -> SourceLine | None:
+    """The line of an operator of Python, as `tried_line` gives it.
+
+    Args:
+        name: that of the operator.
+        args: what it is given.
+    """
+    error = _RAISES.get(name)
+    by_constant = name in DIVISIONS and not is_traced(args[1]) and bool(args[1])
+    if error is None or by_constant:
+        return user_line()
+    if name == "getitem" and (line := user_line()) is not None and "next(" in line.code:
+        error = StopIteration
+    return tried_line(error)
 
 
 class TriedLine(SourceLine):
     """A line that is called by what a `try` with an `except` holds."""
 
 
-def tried_line(error: str = "") -> SourceLine | None:
+def tried_line(error: str | type[Exception] = "", callers_only: bool = False) -> SourceLine | None:
     """The innermost line of the user: one of `TriedLine` where a function around it catches what it raises.
 
     Args:
-        error: the name of the class of that; empty where any may be raised.
+        error: the class of that, or its name; empty where any may be raised.
+        callers_only: whether what its own function tries is left out.
     """
     line, raised = None, None
     for frame in _users_frames():
         if line is None:
             line, raised = source_line(frame, frame.f_lineno), _meant(error, frame)
+            if callers_only:
+                continue
         if any(_catches(frame, kinds, error, raised) for kinds in _kinds_around(frame)):
             return TriedLine(line.file, line.line, line.function, line.code)
     return line
@@ -55,23 +85,35 @@ def _users_frames() -> Iterator[FrameType]:
 
 def _kinds_around(frame: FrameType) -> Iterator[tuple[str, ...]]:
     """What the handlers around the line of a frame catch, one by one."""
-    for first, last, _, kinds in _tried(frame.f_code.co_filename):
-        if first <= frame.f_lineno <= last:
+    code = frame.f_code
+    for first, last, _, kinds in _tried(code.co_filename):
+        own = code.co_firstlineno < first or code.co_name in _INLINE  # what a `try` defines runs elsewhere
+        if own and first <= frame.f_lineno <= last:
             yield kinds
 
 
-def _catches(frame: FrameType, kinds: tuple[str, ...], error: str, raised: Any) -> bool:
+_INLINE = ("<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>", "<module>")
+
+
+def _catches(frame: FrameType, kinds: tuple[str, ...], error: Any, raised: Any) -> bool:
     """Whether handlers catch an error; those of classes that nobody knows do."""
     if not error:
         return True
     for kind in map(_meant, kinds, [frame] * len(kinds)):
-        if raised is None or kind is None or issubclass(raised, kind):
+        if (
+            raised is None
+            or kind is None
+            or issubclass(raised, kind)
+            or (raised in _BASES and issubclass(kind, raised))
+        ):
             return True
     return False
 
 
-def _meant(name: str, frame: FrameType) -> type[BaseException] | None:
+def _meant(name: str | type[Exception], frame: FrameType) -> type[BaseException] | None:
     """The class of errors that a name means in a frame, as far as it is known."""
+    if not isinstance(name, str):
+        return name
     first, *others = name.split(".")
     found = frame.f_locals.get(first, frame.f_globals.get(first, getattr(builtins, first, None)))
     for each in others:

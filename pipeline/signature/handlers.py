@@ -24,29 +24,28 @@ _BUT_FOR = {"py.int": ", but for 1_000", "py.float": ", but for 1e3, 1_000, inf 
 """What such conditions do not know."""
 
 
-_BLOCK = Operator("py.plain_code")
-_CHOOSE = "Return what says so, and choose by it with tracepack.cond"
+_CHOOSE = "Test for it before, and choose with tracepack.cond"
 
 
 def caught_errors(graph: Graph) -> Iterator[str]:
     """A line for each operator that may fail in a `try` with an `except`."""
     for node in walk(graph):
-        form = _form(node)
-        if node.target == _BLOCK and isinstance(node.line, TriedLine):
-            yield f"{node.line}: an error here ends the run: a recording holds no `except`. Return what says so"
         if isinstance(node.target, Guard) and node.target.reason.endswith(CAUGHT):
             yield f"{node.line}: {node.target.reason}: a recording holds no `except`, and the run ends there. {_CHOOSE}"
-        if form and node.line is not None and (isinstance(node.line, TriedLine) or tries_around(node.line)):
-            but = _BUT_FOR.get(node.target.name, "") if isinstance(node.target, Operator) else ""
-            yield f"{node.line}: an error here ends the run: a recording holds no `except`. {form} takes its place{but}"
+        elif isinstance(node.target, Operator) and node.line is not None and not _is_sure(node.target.name, node):
+            name = node.target.name
+            form = _instead_of(name, node.line)
+            if isinstance(node.line, TriedLine) or (form and tries_around(node.line)):
+                instead = f"{form} takes its place{_BUT_FOR.get(name, '')}" if form else _CHOOSE
+                yield f"{node.line}: an error here ends the run: a recording holds no `except`. {instead}"
 
 
-def _form(node: Node) -> str:
-    """What to write instead of an operator that may fail; empty for others, and for what a loop asks of its items."""
-    name = node.target.name if isinstance(node.target, Operator) else ""
-    has_default = name == "py.lookup" and len(node.args) == len(("table", "key", "default"))
-    of_loop = name == "py.getitem" and node.line is not None and "for " in node.line.code
-    return "" if has_default or of_loop else _instead_of(name, node.line)
+def _is_sure(name: str, node: Node) -> bool:
+    """Whether an operator has a default, or is what a loop asks of its items."""
+    if name == "py.getitem":
+        code = "" if node.line is None else node.line.code
+        return "for " in code and "next(" not in code
+    return name == "py.lookup" and len(node.args) == len(("table", "key", "default"))
 
 
 def form_for(error: BaseException, line: SourceLine | None) -> str:

@@ -150,7 +150,7 @@ def _recorded(recorder: Recorder, text: str, given: list[Any], kind: Any) -> Any
     arguments = recorder.arguments((text, kind, *given))
     varies = any(recorder.values.varies(leaf) for leaf in _leaves(given))
     output, stand_in = _wrapped(recorder, kind, found, varies)
-    recorder.nodes.append(Node(Operator("py.plain_code"), arguments, {}, output, tried_line(), True))
+    recorder.nodes.append(Node(Operator("py.plain_code"), arguments, {}, output, tried_line(callers_only=True), True))
     return stand_in
 
 

@@ -32,7 +32,8 @@ from .regions import ASKED, plainly
 from .tensor_items import TensorItems
 from .user_classes.base_methods import BaseMethods, content
 from .user_classes.classes import kind_of, made_by
-from .user_classes.outside_objects import OutsideObjects, is_outside_object
+from .user_classes.error_classes import error_of, is_error
+from .user_classes.outside_objects import OutsideObjects, is_instance, is_outside_object
 from .user_lines import parsed, placed, written
 
 NAME = "block"
@@ -73,7 +74,8 @@ class Encoding:
         self.given = dict[int, tuple[str, Any]]()
         self.outside = OutsideObjects(self)
         self.parts = dict(parts)
-        self.objects = {name: thing for name, thing in values.items() if is_object(thing)}
+        changed = names_set(parsed(body))
+        self.objects = {name: thing for name, thing in values.items() if is_object(thing) and name not in changed}
         tree = self._with_plain_parts(ast.Module(placed(parsed(body), code), []), values, known)
         items = TensorItems(values, names_set(tree.body))
         tree, listed = items.replaced(tree)
@@ -160,7 +162,7 @@ class Encoding:
 
     def _leaf(self, thing: Any) -> ast.expr | None:
         """The source of a part of a container that the function has made: None where it is another container."""
-        return self.source_of(thing) if is_traced(thing) else None
+        return self.source_of(thing) if is_traced(thing) or is_instance(thing) else None
 
     def source_of(self, thing: Any) -> ast.expr:
         """The source of what a variable or a name means.
@@ -180,6 +182,8 @@ class Encoding:
         if self.tensors and (found := of_torch(thing)) is not None:
             self.uses_torch = True
             return found
+        if is_error(thing):
+            return error_of(self, thing)
         if isinstance(thing, FunctionType):
             return name_of(self._helper(thing, None))
         if isinstance(thing, MethodType) and isinstance(thing.__func__, FunctionType):

@@ -26,6 +26,7 @@ from ...proxies.scalars import TracedBool, TracedComplex, TracedFloat, TracedInt
 from ...proxies.strings import TracedStr
 from .plain_literals import UnplainError, counting_base, is_plain, members, name_call, name_of
 from .user_classes.classes import fields_of, is_class, is_named, is_taken, labels, shown_name
+from .user_classes.error_classes import is_error
 
 MISSING: Any = object()
 _VALUES = (TracedInt, TracedFloat, TracedBool, TracedComplex, TracedStr, TracedList, TracedDict, TracedOptional)
@@ -85,7 +86,7 @@ class Naming(ast.NodeTransformer):
             call = name_call("member_of_value", base, kind.__name__, None, *members(kind))
             call.args[2] = self.visit(node.args[0])
             return ast.copy_location(call, node)
-        self_made = isinstance(kind, type) and is_class(kind)
+        self_made = isinstance(kind, type) and is_class(kind) and not is_error(kind)
         function = name_of(self.encoding.class_name(kind)) if self_made else self.visit(node.func)
         args = [self.visit(each) for each in node.args]
         keywords = [ast.keyword(each.arg, self.visit(each.value)) for each in node.keywords]

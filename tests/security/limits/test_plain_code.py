@@ -136,6 +136,14 @@ OF_TENSORS = {
     "a function that loads": ("return torch.load('a')", "uses torch.load"),
     "memory of others": ("return torch.empty(5)", "uses torch.empty"),
     "strides of its own": ("return T0.as_strided((9,), (1,))", "a method that none has; got as_strided"),
+    "what ends the process": (
+        "a = T0.long()\n return torch.div(a * 0 - (1 << 62) * 2, a * 0 - 1, rounding_mode='trunc')",
+        "the least integer cannot be divided by -1",
+    ),
+    "what ends the process, by a method": (
+        "a = T0.long()\n return (a * 0 - (1 << 62) * 2).div(a * 0 - 1, rounding_mode='trunc')",
+        "the least integer cannot be divided by -1",
+    ),
     "a device": ("return T0.to('meta')", "moves a tensor to a device"),
     "a device by its name": ("return torch.zeros(2, device='meta')", "more than a block may use; got device="),
     "an import": ("return torch.__builtins__", "the name '__builtins__'"),

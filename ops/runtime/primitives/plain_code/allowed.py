@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import Any
 
 from ....graph.errors import GraphError
 from .block_tensors import MODULES
@@ -12,6 +11,7 @@ from .language import BUILTINS, LIBRARY, METHODS, OF_PATTERNS, SYNTAX
 from .things import MAKERS
 
 _SINGLE = (None, True, False)
+_NO_ERROR = "an except without one of Python's errors"
 
 
 def refused(node: ast.AST) -> str:
@@ -24,8 +24,8 @@ def refused(node: ast.AST) -> str:
     match node:
         case ast.FunctionDef(decorator_list=[_, *_]):
             return "a decorator"
-        case ast.ExceptHandler(kind) if not _are_errors(kind):
-            return "an except without one of Python's errors"
+        case ast.ExceptHandler(None):
+            return _NO_ERROR
         case ast.Compare(left, operators, others):
             sides = [left, *others]
             for place, each in enumerate(operators):
@@ -79,16 +79,17 @@ def field_is_hidden(name: str) -> bool:
     return name.startswith("__")
 
 
-def _are_errors(kind: Any) -> bool:
-    parts = kind.elts if isinstance(kind, ast.Tuple) else [kind]
-    return all((isinstance(each, ast.Name) and each.id in BUILTINS) or _is_of_decimals(each) for each in parts)
+def _are_errors(node: ast.AST) -> bool:
+    """Whether what a handler catches are errors of Python's or of the user's; other nodes catch nothing."""
+    kind = node.type if isinstance(node, ast.ExceptHandler) else None
+    return all(map(_is_error, kind.elts if isinstance(kind, ast.Tuple) else [kind]))
 
 
-def _is_of_decimals(part: Any) -> bool:
+def _is_error(part: ast.expr | None) -> bool:
     match part:
-        case ast.Attribute(ast.Name("decimal"), "InvalidOperation"):
+        case None | ast.Attribute(ast.Name("decimal"), "InvalidOperation") | ast.Call(ast.Name("error_class")):
             return True
-    return False
+    return isinstance(part, ast.Name) and part.id in BUILTINS
 
 
 def checked(text: str) -> ast.Module:
@@ -102,7 +103,7 @@ def checked(text: str) -> ast.Module:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise GraphError("a block of plain Python is malformed", got=str(error)[:80]) from None
     for node in ast.walk(tree):
-        if found := refused(node):
+        if found := refused(node) or ("" if _are_errors(node) else _NO_ERROR):
             raise GraphError("a block of plain Python holds what none may hold", got=found)
     if unknown := _unknown_methods(tree):
         raise GraphError("a block of plain Python asks for a method that none has", got=min(unknown))

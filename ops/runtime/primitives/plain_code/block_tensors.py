@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
 from types import FunctionType
 from typing import Any
 
 import torch
 
-from .block_refusals import refuse
+from ..wrapped import wrapper
+from .block_refusals import refuse, within
 
 _POINTWISE = (
     "abs", "acos", "asin", "atan", "atan2", "ceil", "clamp", "clamp_max", "clamp_min", "clip", "cos", "cosh", "deg2rad",
@@ -151,7 +153,7 @@ def attribute(tensor: torch.Tensor, name: str, others: Collection[int]) -> Any:
         found = getattr(tensor, name)
         return tuple(found) if name == "shape" else found
     if name in WRITING:
-        return checked(getattr(own_tensor(tensor, others), name))
+        return _method(own_tensor(tensor, others), name)
     if name == "size":
         return lambda *dim, **named: tuple(found) if isinstance(found := tensor.size(*dim, **named), tuple) else found
     if name == "to":
@@ -160,7 +162,12 @@ def attribute(tensor: torch.Tensor, name: str, others: Collection[int]) -> Any:
         if not hasattr(tensor, name):
             raise AttributeError(f"'Tensor' object has no attribute {name!r}")
         refuse(f"a block of plain Python asks a tensor for {name!r}", expected="a method of its list")
-    return checked(getattr(tensor, name))
+    return _method(tensor, name)
+
+
+def _method(tensor: torch.Tensor, name: str) -> Callable[..., Any]:
+    wrap = wrapper(f"torch.Tensor.{name}")
+    return checked(getattr(tensor, name) if wrap is None else partial(wrap(getattr(torch.Tensor, name)), tensor))
 
 
 def _to(tensor: torch.Tensor) -> Callable[..., Any]:
@@ -172,9 +179,8 @@ def _to(tensor: torch.Tensor) -> Callable[..., Any]:
     return to
 
 
-def checked(function: Callable[..., Any]) -> Callable[..., Any]:
+def checked(function: Callable[..., Any], wrapped: Callable[..., Any] | None = None) -> Callable[..., Any]:
     """A function of torch that takes no argument by which it writes, draws, or chooses a device."""
-
     places = _places(function) if isinstance(function, FunctionType) else ()
 
     def call(*args: Any, **named: Any) -> Any:
@@ -182,7 +188,7 @@ def checked(function: Callable[..., Any]) -> Callable[..., Any]:
             refuse("torch is called with more than a block may use", got=f"{unknown[0]}=")
         if any(isinstance(each, torch.Generator | torch.device) for each in args):
             refuse("torch is called with a generator or a device, which a block may not use")
-        return function(*args, **named)
+        return within(partial(wrapped or function, **named), *args)
 
     return call
 
@@ -196,7 +202,10 @@ def _places(function: FunctionType) -> tuple[str, ...]:
 def function(module: str, name: str) -> Any:
     """A function or a dtype of torch."""
     found = getattr(importlib.import_module(MODULES[module]), name)
-    return found if isinstance(found, torch.dtype) else checked(found)
+    if isinstance(found, torch.dtype):
+        return found
+    wrap = wrapper(f"{MODULES[module]}.{name}")
+    return checked(found, None if wrap is None else wrap(found))
 
 
 def is_of_block(thing: Any) -> bool:

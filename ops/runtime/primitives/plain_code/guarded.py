@@ -99,7 +99,7 @@ class Guarded:
             if not isinstance(each, (Thing, tuple, *_CHANGED)) or id(each) in held:
                 continue
             held.add(id(each))
-            parts = each.fields if isinstance(each, Thing) else each
+            parts: Any = each.fields if isinstance(each, Thing) else each
             waiting += parts.values() if isinstance(parts, dict) else parts
         self.others = held
         return thing

@@ -90,10 +90,11 @@ def bounded_decimals() -> Iterator[None]:
         GuardError: a result had one, also where the code has caught an error of it.
     """
     with decimal.localcontext(_CONTEXT) as context:
-        yield
-        found = [each for each in (decimal.Overflow, decimal.Subnormal) if context.flags[each]]
-        if found:
-            raise GuardError("a decimal number has too large an exponent", expected=f"at most {MOST_PLACES}")
+        try:
+            yield
+        finally:
+            if context.flags[decimal.Overflow] or context.flags[decimal.Subnormal]:
+                raise GuardError("a decimal number has too large an exponent", expected=f"at most {MOST_PLACES}")
 
 
 def made(value: Any = "0") -> Any:

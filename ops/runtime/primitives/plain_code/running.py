@@ -91,7 +91,10 @@ class Block:
         found = {"__import__": block_tensors.imported} if self.tensors else {}
         names = {"__builtins__": found, **BUILTINS, **{CALLED.format(n): f for n, f in guarded.CALLS.items()}}
         names |= {"<slice>": builtins.slice, **_operations(guards), **_OPERATORS, **MAKERS}
-        exec(self.code, names)  # a text that was checked, without builtins
+        try:
+            exec(self.code, names)  # a text that was checked, without builtins
+        except RefusedError as refusal:  # of a constant
+            raise GraphError("a block of plain Python is malformed", got=str(refusal)[:80]) from None
         return names
 
     def run(self, given: tuple[Any, ...]) -> Any:

@@ -319,6 +319,22 @@ def is_default(thing: Any, default: str) -> bool:
     return type(thing) is str and thing == default
 
 
+_MOST_BASES = 16
+
+
+@functools.lru_cache(4096)
+def error_class(name: str, kind: type[Exception]) -> type[Exception]:
+    """The class of the user's errors that is called so.
+
+    Raises:
+        TypeError: it is none of errors.
+    """
+    is_one = isinstance(kind, type) and issubclass(kind, Exception) and len(kind.__mro__) < _MOST_BASES
+    if type(name) is not str or not name.isidentifier() or not is_one:
+        raise TypeError("a class of errors has a name and a class that it is one of")
+    return type(name, (kind,), {})
+
+
 HELD = "held_outside"
 """The function of a block that takes note of what it must not change."""
 MAKERS = {
@@ -326,7 +342,7 @@ MAKERS = {
     "is_same_object": same, "is_of_class": is_of, "is_default": is_default, "not_implemented": NotImplemented,
     "is_exactly": is_exactly, "is_same_class": is_same_class, "class_name": class_name, "made_like": made_like,
     "total_order": total_order, "counting_member": counting_member, "member_of_value": member_of_value,
-    "place_of": place_of,
+    "place_of": place_of, "error_class": error_class,
 }  # fmt: skip
 """What makes them, by its names in a block."""
 

@@ -21,6 +21,7 @@ _HANDLERS = ("strict", "ignore", "replace", "backslashreplace")
 
 
 def require_encoding(encoding: Any, errors: Any) -> None:
+    """Refuses a name of an encoding, or of what is done with errors, that is not on the list."""
     if str(encoding).lower() not in _ENCODINGS or errors not in _HANDLERS:
         got = f"{str(encoding)[:20]!r}, {str(errors)[:20]!r}"
         raise GuardError("there is no such encoding", got=got, expected=f"one of {', '.join(_ENCODINGS)}")

@@ -17,7 +17,7 @@ from .....ops.runtime.primitives.plain_code.things import SPECIAL
 from .....ops.runtime.user_code import attribute, is_users
 from ..plain_literals import UnplainError, is_plain, name_of
 
-_ORDINARY = (
+ORDINARY = (
     "__module__", "__doc__", "__dict__", "__weakref__", "__annotations__", "__qualname__", "__firstlineno__",
     "__static_attributes__", "__annotate__", "__annotate_func__", "__annotations_cache__", "__abstractmethods__",
     "__orig_bases__", "__slotnames__", "__parameters__", "__init__", "__post_init__",
@@ -134,7 +134,7 @@ def _held(kind: type) -> dict[str, Any]:
     held = {name: thing for name, thing in held.items() if name not in ("_is_protocol", "_is_runtime_protocol")}
     table = dataclasses.is_dataclass(kind)
     for name, thing in held.items():
-        known = name in _ORDINARY or name in SPECIAL or (table and name in _OF_DATACLASS)
+        known = name in ORDINARY or name in SPECIAL or (table and name in _OF_DATACLASS)
         hashes = name == "__hash__" and (thing is None or (table and _is_generated(thing)))
         frozen = name in ("__setattr__", "__delattr__") and table and _is_generated(thing)
         if name.startswith("__") and not (known or hashes or frozen):

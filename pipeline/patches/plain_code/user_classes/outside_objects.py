@@ -26,12 +26,13 @@ def is_outside_object(thing: Any) -> bool:
         seen.add(id(each))
         if type(each) in _CONTAINERS:
             waiting += [*each, *each.values()] if type(each) is dict else each
-        elif (each is not thing and isinstance(each, _FUNCTIONS)) or _is_object(each):
+        elif (each is not thing and isinstance(each, _FUNCTIONS)) or is_instance(each):
             return True
     return False
 
 
-def _is_object(thing: Any) -> bool:
+def is_instance(thing: Any) -> bool:
+    """Whether a thing is an object of a class of the user's, or a tuple with named fields."""
     return not is_plain(thing) and (is_class(type(thing)) or is_named(type(thing)))
 
 
