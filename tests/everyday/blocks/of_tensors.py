@@ -127,7 +127,7 @@ def peeled(x):
     while rest and len(taken) < 3:
         if taken:
             far = torch.cdist(x[rest], x[taken]).min(1).values
-            place = int(far.argmax())
+            place = int(far.max(0).indices)
         else:
             place = int(x[rest].norm(dim=1).argmax())
         taken.append(rest.pop(place))

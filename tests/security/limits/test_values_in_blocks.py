@@ -33,11 +33,12 @@ REFUSED = {
     "an encoding that is none of texts": ("return 'a'.encode('idna')", "there is no such encoding"),
     "a large encoding": ("return len(('a' * 16000000).encode())", "the text of encode grows too large"),
     "an object from outside": (
-        "a = held_outside(new_object('A', {}, {}, {}, True, {'b': 1}))\n a.b = 2\n return 1",
+        "a = held_outside(new_object(new_class('A', (), {}, {}, {}, {}, None, len), {'b': 1}))\n a.b = 2\n return 1",
         "changes an object that does not change",
     ),
     "a list of an object from outside": (
-        "a = held_outside([new_object('A', {}, {}, {}, True, {'b': [1]})])\n a[0].b.append(2)\n return 1",
+        "a = held_outside([new_object(new_class('A', (), {}, {}, {}, {}, None, len), {'b': [1]})])\n"
+        " a[0].b.append(2)\n return 1",
         "changes a container that is not its own",
     ),
     "a list of them": ("a = held_outside([1])\n a.append(2)\n return 1", "changes a container that is not its own"),
@@ -97,7 +98,8 @@ def test_a_flag_of_findall_is_no_place_in_the_text():
 
 
 def test_objects_that_are_frozen_are_equal_and_hashed_by_their_fields():
-    made = "new_object('A', {}, {}, {}, True, {'b': %s})"
-    code = f"def block(x):\n return {made % 'x'} in {{{made % 1}, {made % 2}}}, len({{{made % 'x'}, {made % 2}}})"
+    made = "new_object(k, {'b': %s})"
+    table = "((('b', 'b'),), ('b',), ('b',), True, False, True, ('b',), 'A')"
+    code = f"def block(x):\n k = new_class('A', ('A',), {{}}, {{}}, {{}}, {{}}, {table}, len)\n return {made % 'x'} in {{{made % 1}, {made % 2}}}, len({{{made % 'x'}, {made % 2}}})"
     assert block_of(code).run((2,)) == (True, 1)
     assert block_of(code).run((3,)) == (False, 2)

@@ -51,7 +51,7 @@ _MAKING = (
 )  # fmt: skip
 _FUNCTIONAL = (
     "normalize", "softmax", "log_softmax", "relu", "gelu", "silu", "sigmoid", "one_hot", "cosine_similarity", "pad",
-    "softplus", "leaky_relu", "elu", "tanh", "avg_pool1d", "max_pool1d", "pairwise_distance", "interpolate", "linear",
+    "softplus", "leaky_relu", "elu", "tanh", "pairwise_distance", "interpolate", "linear",
     "layer_norm", "hardtanh",
 )  # fmt: skip
 _LINALG = ("norm", "vector_norm", "solve", "inv", "det", "pinv", "matrix_norm")
@@ -65,7 +65,7 @@ _NAMED = (
     "as_tuple", "fill_value", "size", "steps", "start", "end", "step", "input", "other", "index", "src", "value",
     "indexing", "rounding_mode", "eps", "atol", "rtol", "equal_nan", "shifts", "repeats", "mode", "pad", "q", "k",
     "tensors", "split_size_or_sections", "chunks", "shape", "axis", "nan", "posinf", "neginf", "dim0", "dim1", "ord",
-    "num_classes", "approximate", "align_corners", "scale_factor", "kernel_size", "stride", "padding", "x1", "x2",
+    "num_classes", "approximate", "align_corners", "scale_factor", "x1", "x2",
     "mask", "n", "m", "prepend", "append", "condition", "alpha", "beta", "interpolation", "normalized_shape", "weight",
     "bias", "negative_slope", "output_size", "return_indices", "non_blocking", "copy", "tensor", "obj",
     "min_val", "max_val", "compute_mode", "sizes", "split_size", "decimals",
@@ -85,6 +85,8 @@ FUNCTIONS: Mapping[str, tuple[str, ...]] = {
     "torch_linalg": _LINALG,
 }  # fmt: skip
 """Functions of torch that a block may call, and dtypes."""
+PARTS = ("values", "indices")
+"""What one may ask a result of several tensors for, as that of ``x.max(0)``."""
 PROPERTIES = ("shape", "ndim", "dtype", "T", "mT", "real", "imag")
 METHODS = tuple(
     name for name in dict.fromkeys((*_POINTWISE, *_REDUCING, *_SHAPING, *_OF_METHODS)) if hasattr(torch.Tensor, name)

@@ -23,7 +23,7 @@ from .block_refusals import refuse, within
 from .gone_through import NAMES, bounded_items, counted, each_ordered, ordered, require_few
 from .growing_operators import FUNCTIONS
 from .language import CHANGE_FIRST, CHANGING, FILE, LIBRARY, LOOKING, OF_CLASSES
-from .things import Member, Setting, Thing, as_dict, is_record, replaced
+from .things import CarefulFields, EnumMember, Thing, as_dict, is_record, replaced
 
 CHANGES_OTHERS = "a block of plain Python changes a container that is not its own"
 
@@ -70,6 +70,8 @@ class Guarded:
             return get(self, thing)
         if kind is torch.Tensor:
             return block_tensors.attribute(thing, name, self.memory)
+        if name in block_tensors.PARTS and kind.__module__ == "torch.return_types":
+            return getattr(thing, name)
         if kind is type and name in OF_CLASSES.get(thing, ()):
             found = getattr(thing, name)
             if name == "fromkeys":
@@ -85,11 +87,11 @@ class Guarded:
 
     def fields(self, thing: Any) -> Any:
         """The fields of an object of the block, one of which is about to be set."""
-        if not isinstance(thing, Thing) or isinstance(thing, Member):
+        if not isinstance(thing, Thing) or isinstance(thing, EnumMember):
             refuse(f"a block of plain Python sets an attribute of a {type(thing).__name__}")
         if id(thing) in self.others:
             refuse("a block of plain Python changes an object that does not change", got=thing.kind.name)
-        return Setting(thing) if thing.kind.careful else thing.fields
+        return CarefulFields(thing) if thing.kind.careful else thing.fields
 
     def hold(self, thing: Any) -> Any:
         """A thing from outside of the block, of which it changes nothing."""
@@ -113,7 +115,7 @@ class Guarded:
             if name == "add" and isinstance(a, list):
                 a.extend(bounded_items(b))
                 return a
-            if name == "mul":
+            if name == "mul" and isinstance(a, _CHANGED):
                 require_few(range(len(a) * max(0, b)) if isinstance(b, int) else ())
             return getattr(operator, f"i{name.strip('_')}")(a, b)
         return self._operated(name, a, b)

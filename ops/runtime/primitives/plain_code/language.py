@@ -130,6 +130,6 @@ OF_CLASSES: Mapping[type, tuple[str, ...]] = {
 MUTATES = frozenset(name for names in CHANGING.values() for name in names) | {*CHANGE_FIRST, *block_tensors.WRITING}
 """Names by which a block may change a container or a tensor."""
 METHODS = frozenset(name for table in (LOOKING, CHANGING, OF_CLASSES) for names in table.values() for name in names) | {
-    *block_tensors.METHODS, *block_tensors.WRITING, *block_tensors.PROPERTIES,
+    *block_tensors.METHODS, *block_tensors.WRITING, *block_tensors.PROPERTIES, *block_tensors.PARTS,
 }  # fmt: skip
 """The names of all methods."""

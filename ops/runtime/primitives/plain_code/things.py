@@ -1,6 +1,6 @@
 """Objects of a block of plain Python: what stands for the instances of the user's classes in it.
 
-A class of the user's is a `Kind`: tables of functions and constants. Its objects are of a class that has only those
+A class of the user's is a `UserKind`: tables of functions and constants. Its objects are of a class that has only those
 of Python's own methods (`__len__`, `__eq__`, …) that the user's has, so that Python asks for them as it does there.
 """
 
@@ -33,7 +33,7 @@ _TEXTS = ("__repr__", "__str__")
 """Those that `block_texts` asks for itself."""
 
 
-class Kind:
+class UserKind:
     """A class of the user's.
 
     Args:
@@ -74,11 +74,11 @@ class Kind:
         self.own = _of(name, frozenset(own), table is not None and bool(table[5]))
 
 
-class Fields(dict[str, Any]):
+class ThingFields(dict[str, Any]):
     """The fields of an object, whose class gives what it lacks for ``thing.count += 1``."""
 
     __slots__ = ("kind",)
-    kind: Kind
+    kind: UserKind
 
     def __missing__(self, name: str) -> Any:
         if name in self.kind.constants:
@@ -96,9 +96,9 @@ class Thing:
 
     __slots__ = ("fields", "kind")
 
-    def __init__(self, kind: Kind, fields: Mapping[str, Any]) -> None:
+    def __init__(self, kind: UserKind, fields: Mapping[str, Any]) -> None:
         self.kind = kind
-        self.fields = Fields(fields)
+        self.fields = ThingFields(fields)
         self.fields.kind = kind
 
     def get(self, name: str) -> Any:
@@ -127,7 +127,7 @@ class Thing:
         return found
 
 
-class Setting:
+class CarefulFields:
     """The fields of an object whose class looks at what is set.
 
     Args:
@@ -184,7 +184,7 @@ def new_object(kind: Any, fields: Any) -> Thing:
     Raises:
         TypeError: it is no class.
     """
-    if type(kind) is not Kind or not isinstance(fields, dict):
+    if type(kind) is not UserKind or not isinstance(fields, dict):
         raise TypeError("an object is made of a class and a dict")
     made: Thing = kind.own(kind, fields)
     return made
@@ -206,7 +206,7 @@ def is_record(thing: Any, name: str) -> bool:
     return isinstance(thing, tuple) and name in getattr(type(thing), "_fields", ())
 
 
-class Member(Thing):
+class EnumMember(Thing):
     """A member of an Enum, which equals itself alone."""
 
     __slots__ = ()
@@ -218,9 +218,9 @@ class Member(Thing):
         return self
 
 
-def member(kind: str, name: str, value: Any) -> Member:
+def member(kind: str, name: str, value: Any) -> EnumMember:
     """A member of an Enum."""
-    return Member(Kind(kind, (), {}, {}, {}, {}, None, Member), {"name": name, "value": value})
+    return EnumMember(UserKind(kind, (), {}, {}, {}, {}, None, EnumMember), {"name": name, "value": value})
 
 
 @functools.lru_cache(256)
@@ -246,7 +246,7 @@ def counting_member(base: str, kind: str, name: str, *members: Any) -> Any:
 
 
 def member_of_value(base: str, kind: str, value: Any, *members: Any) -> Any:
-    """``Kind(value)`` of such an Enum."""
+    """``Level(value)`` of such an Enum."""
     return _counting(base, kind, members)(value)
 
 
@@ -338,7 +338,7 @@ def error_class(name: str, kind: type[Exception]) -> type[Exception]:
 HELD = "held_outside"
 """The function of a block that takes note of what it must not change."""
 MAKERS = {
-    "new_class": Kind, "new_object": new_object, "record_class": record_class, "record": record, "member": member,
+    "new_class": UserKind, "new_object": new_object, "record_class": record_class, "record": record, "member": member,
     "is_same_object": same, "is_of_class": is_of, "is_default": is_default, "not_implemented": NotImplemented,
     "is_exactly": is_exactly, "is_same_class": is_same_class, "class_name": class_name, "made_like": made_like,
     "total_order": total_order, "counting_member": counting_member, "member_of_value": member_of_value,

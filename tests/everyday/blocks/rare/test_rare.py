@@ -98,6 +98,7 @@ def test_no_way_answers_silently_otherwise(name: str) -> None:
     assert not [each for each in wrong(name) if each.startswith("WRONG")]
 
 
+@pytest.mark.filterwarnings("ignore:.*an error here ends the run")
 def test_the_state_of_an_op_stays_where_the_function_leaves_before_it() -> None:
     process = leaving.with_state(tracepack.script(leaving.Cum()))
     with pytest.warns(Warning, match="is fixed to 2"):
