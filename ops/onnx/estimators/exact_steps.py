@@ -74,10 +74,10 @@ def _ordinal_encoder(scope: Any, operator: Any, container: Any) -> Any:
     from skl2onnx.operator_converters.ordinal_encoder import convert_sklearn_ordinal_encoder
 
     refuses = operator.raw_operator.handle_unknown == "error"
-    return convert_sklearn_ordinal_encoder(scope, operator, _Refusing(scope, container) if refuses else container)
+    return convert_sklearn_ordinal_encoder(scope, operator, _CategoryTable(scope, container) if refuses else container)
 
 
-class _Refusing:
+class _CategoryTable:
     """Stands for the container of skl2onnx: what looks a category up gives its place in a table of the codes."""
 
     def __init__(self, scope: Any, container: Any) -> None:
