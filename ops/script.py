@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -213,17 +213,18 @@ def _onnx(model: Any, device: Any, name: str | None) -> InferenceOp:
 
 def _estimator(model: Any, device: Any, name: str | None, example: Any) -> InferenceOp:
     kernel_class("onnx")
-    from .onnx.estimator import convert_estimator
+    from .onnx.estimators.estimator import convert_estimator
 
     title = name or default_name(model)
-    return _onnx_op(convert_estimator(model, example, title), device, title)
+    data, guards = convert_estimator(model, example, title)
+    return _onnx_op(data, device, title, guards)
 
 
-def _onnx_op(data: bytes, device: Any, name: str) -> InferenceOp:
+def _onnx_op(data: bytes, device: Any, name: str, guards: Sequence[Any] = ()) -> InferenceOp:
     kernel: Any = kernel_class("onnx")  # imports it, or names the extra
     from .onnx_op import OnnxOp
 
-    return OnnxOp(kernel(data, name), name, resolve_device(device))
+    return OnnxOp(kernel(data, name, guards), name, resolve_device(device))
 
 
 def _scripted(model: Any, device: Any, name: str | None, contiguous: bool) -> InferenceOp:

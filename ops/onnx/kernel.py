@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import torch
@@ -16,6 +16,7 @@ from ..runtime.interrupts.forks import forgets_in_forks
 from ..runtime.interrupts.modes import is_followed
 from .external_data import refuse_external_data
 from .session import Session, require_provider
+from .value_guards import ValueGuard, check_values, read_guards, require_fitting
 
 _CPU = torch.device("cpu")
 
@@ -26,6 +27,7 @@ class OnnxKernel(Kernel):
     Args:
         data: the bytes of the model.
         name: the op's name.
+        guards: values that it refuses.
 
     Raises:
         GraphError: they are no model, or the model takes a tensor from another file.
@@ -35,9 +37,9 @@ class OnnxKernel(Kernel):
     own_check: ClassVar[bool] = True
     runs_code: ClassVar[bool] = True  # ONNX Runtime is native code, and checks models for mistakes, not for attacks
 
-    def __init__(self, data: bytes, name: str) -> None:
+    def __init__(self, data: bytes, name: str, guards: Sequence[ValueGuard] = ()) -> None:
         refuse_external_data(data, f"op {name!r}")
-        self.data, self._name = data, name
+        self.data, self._name, self._guards = data, name, tuple(guards)
         self._sessions: dict[torch.device, Session] = {}
         self._lock = forkable(threading.Lock())
         forgets_in_forks(self)
@@ -56,8 +58,9 @@ class OnnxKernel(Kernel):
         return self._name
 
     def description(self) -> dict[str, Any]:
-        """The op's name."""
-        return {"name": self._name}
+        """The op's name, and the values that it refuses."""
+        guards = [each.described() for each in self._guards]
+        return {"name": self._name, **({"guards": guards} if guards else {})}
 
     def assets(self) -> dict[str, bytes]:
         """The model."""
@@ -72,12 +75,18 @@ class OnnxKernel(Kernel):
         """
         if "model.onnx" not in assets or not isinstance(description.get("name"), str):
             raise GraphError("an ONNX op has no model", expected="the asset model.onnx, and a name")
-        return cls(bytes(assets["model.onnx"]), description["name"])
+        name = description["name"]
+        return cls(bytes(assets["model.onnx"]), name, read_guards(description.get("guards", []), f"op {name!r}"))
 
     def on(self, device: torch.device) -> Session:
-        """The session on a device, which is made once."""
+        """The session on a device, which is made once.
+
+        Raises:
+            GraphError: the guards are of other inputs.
+        """
         with self._lock:  # two threads may ask at once
             found = self._sessions.get(device) or Session(self.data, str(device), f"op {self._name!r}")
+            require_fitting(self._guards, found.inputs, f"op {self._name!r}")
             self._sessions[device] = found
         return found
 
@@ -100,6 +109,7 @@ class OnnxKernel(Kernel):
 
         Raises:
             LoweringError: a gradient is wanted, or the values are those of an export, without data.
+            GuardError: one holds what the estimator refuses, of which the model was made.
             GraphError: ONNX Runtime fails.
         """
         device = _CPU
@@ -113,7 +123,10 @@ class OnnxKernel(Kernel):
                 where=f"op {self._name!r}",
                 fix="Make the graph of what stands around the model.",
             )
-        return (self._sessions.get(device) or self.on(device))(*values)
+        session = self._sessions.get(device) or self.on(device)
+        if self._guards:
+            check_values(self._guards, values, [each.name for each in session.inputs], f"op {self._name!r}")
+        return session(*values)
 
     def _refuse(self, value: torch.Tensor) -> None:
         """Refuses a tensor that ONNX Runtime cannot take."""

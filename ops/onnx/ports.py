@@ -8,6 +8,8 @@ from ..graph.errors import GraphError
 
 TEXT = "str"
 """The dtype of strings."""
+UNKNOWN = "unknown_category"
+"""What the nodes are called that refuse a category; see `exact_steps`."""
 
 _DTYPES = {
     "float": "float32", "double": "float64", "float16": "float16", "bfloat16": "bfloat16", "int8": "int8",

@@ -15,12 +15,13 @@ import numpy as np
 import onnxruntime
 import torch
 
-from ..graph.errors import GraphError, MissingExtraError, SignatureError
-from .ports import TEXT, Port, port
+from ..graph.errors import GraphError, GuardError, MissingExtraError, SignatureError, TracepackError
+from .ports import TEXT, UNKNOWN, Port, port
 
 _SILENT = 4  # ONNX Runtime's level of messages: errors come as exceptions, and need no second text
 _WITHOUT_NUMPY = {"bfloat16": 16}  # dtypes that numpy lacks -> their numbers in ONNX
 _TAKES_EMPTY = (1, 31)  # the first release that does not divide by the number of rows, which ends the process
+_OF_CATEGORIES = ("Unknown Category", UNKNOWN)
 _PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
 
 
@@ -101,6 +102,7 @@ class Session:
 
         Raises:
             GraphError: ONNX Runtime fails, or is of a release that some empty inputs end, and one is empty.
+            GuardError: a category is one that an encoder was not fitted with.
             SignatureError: a list of strings has a wrong length.
         """
         for text, length in self._lengths:
@@ -112,7 +114,17 @@ class Session:
         except GraphError:
             raise
         except Exception as error:
-            raise GraphError("ONNX Runtime fails", where=self.where, got=first_line(error)) from error
+            raise self._failure(first_line(error)) from error
+
+    def _failure(self, said: str) -> TracepackError:
+        """The error for one of ONNX Runtime, which says little of a category that an encoder was not fitted with."""
+        if any(part in said for part in _OF_CATEGORIES):
+            return GuardError(
+                "an input holds a category that the encoder was not fitted with",
+                where=self.where,
+                fix="Leave such rows out, or fit it with handle_unknown='ignore', or 'use_encoded_value'.",
+            )
+        return GraphError("ONNX Runtime fails", where=self.where, got=said)
 
     def _refuse_empty(self, values: Sequence[Any]) -> None:
         for given, value in zip(self.inputs, values, strict=True):

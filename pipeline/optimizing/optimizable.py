@@ -125,8 +125,9 @@ class Optimizable(DescribedProgram):
     def to_onnx(self, path: str | os.PathLike[str], examples: Sequence[Mapping[str, Any]] | None = None) -> None:
         """Writes the whole pipeline as an ONNX model, with its weights and its free sizes, for other runtimes.
 
-        Before the file is written, ONNX Runtime must answer as the pipeline does on the examples, and at other sizes
-        beside them. What the signature asks of sizes is not part of an ONNX model.
+        Before the file is written, ONNX Runtime must answer as the pipeline does on the examples, at other sizes beside
+        them, and for far, tiny and negative numbers and large integers. For NaN, infinity and an empty batch a warning
+        says what is otherwise. What the signature asks of sizes and indices is not part of an ONNX model.
 
         Args:
             path: the file, by custom ``*.onnx``.
@@ -134,7 +135,8 @@ class Optimizable(DescribedProgram):
                 loaded from.
 
         Raises:
-            LoweringError: ONNX cannot express the pipeline; the message names the operation, and its line.
+            LoweringError: ONNX cannot express the pipeline, or runtimes answer otherwise; the message names the
+                operation and its line, or the numbers that show it.
             SignatureError: the examples do not fit, or there are none.
             MissingExtraError: a package of the extra ``onnx`` is not installed.
             ArchiveError: the file cannot be written.

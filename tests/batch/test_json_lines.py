@@ -56,3 +56,16 @@ def test_a_text_of_a_file_that_is_not_in_utf8_is_a_bad_row(tmp_path: Path) -> No
     assert found["error"].to_pylist() == [
         "input 'texts': column 'texts' is not in UTF-8", "input 'texts': column 'texts' is null",
     ]  # fmt: skip
+
+
+def test_whole_numbers_among_decimals_that_the_dtype_cannot_hold_are_bad_rows(tmp_path: Path) -> None:
+    """Arrow makes float64 of the column, which holds them; a column of whole numbers alone is no other."""
+    for name, first in (("decimals", b'{"x": 2.5}\n'), ("whole", b'{"x": 2}\n')):
+        lines = first + b'{"x": 16777217}\n{"x": 16777216}\n{"x": -33554433}\n{"x": 1e30}\n{"x": 7}\n{"x": 0.1}\n'
+        lines = lines if name == "decimals" else lines.replace(b'{"x": 1e30}\n', b"").replace(b'{"x": 0.1}\n', b"")
+        (tmp_path / f"{name}.jsonl").write_bytes(lines)
+        tracepack.batch.run(NUMBERS, tmp_path / f"{name}.jsonl", tmp_path / name, batch_size=2)
+        lost = [row["error"] for row in errors(tmp_path / name)]
+        assert [text.split(" cannot hold ")[0] for text in lost] == ["input 'x': float32"] * 2
+        assert [float(text.split(" cannot hold ")[1]) for text in lost] == [16777217, -33554433]
+        assert len(read(tmp_path / name)) == (5 if name == "decimals" else 3)

@@ -177,7 +177,7 @@ class Forged(OnnxKernel):
     """A kernel with any bytes, for writing it to a file."""
 
     def __init__(self, data: bytes) -> None:
-        self.data, self._name = data, "forged"
+        self.data, self._name, self._guards = data, "forged", ()
 
 
 def archive(data: bytes) -> bytes:

@@ -28,10 +28,11 @@ from ...kernels.toolchain import (
 from ..expr.errors import CompilerError, NoCompilerError
 from .prelude import prelude
 
-FLAGS = (
-    STANDARD, "-fPIC", "-shared", "-fwrapv", "-fno-math-errno", "-fno-trapping-math", "-fno-signed-zeros", "-w",
-)  # fmt: skip
-"""What the code means, and how it is linked; the same for every compiler."""
+FLAGS = (STANDARD, "-fPIC", "-shared", "-fwrapv", "-fno-math-errno", "-fno-trapping-math", "-w")
+"""What the code means, and how it is linked; the same for every compiler.
+
+Zeros keep their signs: where they need not, gcc 12 takes a product of vectors with zero for zero, NaN or not.
+"""
 PASSES = (
     "-O2", "-ftree-slp-vectorize", "-fvect-cost-model=dynamic", "-fpeel-loops",
     "-fno-tree-loop-vectorize", "-fno-tree-loop-if-convert",

@@ -65,6 +65,11 @@ class Exporting(torch.nn.Module):
             "dtypes": [getattr(torch, kind.dtype) for kind in kinds],
         }
 
+    @property
+    def function(self) -> Any:
+        """The flat function of the region."""
+        return self.__dict__["function"]
+
     def forward(self, *values: torch.Tensor) -> Any:
         """Runs the region."""
         function = self.__dict__["function"]

@@ -19,8 +19,8 @@ import torch
 from ....ops.runtime.primitives.plain_code.allowed import refused
 from ....ops.runtime.primitives.plain_code.block_tensors import MODULES, tensors_in
 from ....ops.runtime.primitives.plain_code.language import BUILTINS, LIBRARY
+from ....ops.runtime.primitives.plain_code.objects.user_names import TABLE
 from ....ops.runtime.primitives.plain_code.running import OF_TENSORS
-from ....ops.runtime.primitives.plain_code.user_names import TABLE
 from ....ops.runtime.user_code import is_users
 from ...proxies.base import is_traced
 from ...proxies.trees import concrete

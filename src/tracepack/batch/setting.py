@@ -181,7 +181,7 @@ def prepared(
     if str(folder.path) == found.path or str(folder.path).startswith(found.path + os.sep):
         raise BatchError("the target is within the source", where=repr(str(folder.path)))
     first = _first(found, names)
-    binding = bind(pipeline, found.schema, named, first)
+    binding = replace(bind(pipeline, found.schema, named, first), exact=found.kind == "jsonl")
     answers = OutputTable(pipeline, binding.by_row)
     written = [*(n for n in names if n in kept or n == id_column), *answers.schema.names]
     if twice := sorted({name for name in written if written.count(name) > 1}):

@@ -85,3 +85,67 @@ def test_without_examples_there_is_nothing_to_hold_it_against(tmp_path) -> None:
     mod = tracepack.trace(lambda x: x * 2, torch.rand(3))
     with pytest.raises(tracepack.SignatureError, match="there are no examples"):
         mod.to_onnx(tmp_path / "double.onnx")
+
+
+def whole(low: int, high: int) -> torch.Tensor:
+    return torch.randint(low, high, (4, 6), generator=torch.Generator().manual_seed(0))
+
+
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        (lambda x: torch.nn.functional.logsigmoid(x), "it takes the logarithm of a sigmoid"),
+        (lambda x: x % 0.1, "it rounds quotients of floating numbers"),
+        (lambda x: x // 0.7, "it rounds quotients of floating numbers"),
+        (lambda x: x.log1p(), "it keeps the digits of small numbers"),
+    ],
+)
+def test_what_optimize_leaves_to_torch_is_refused_with_its_line(function, reason, tmp_path) -> None:
+    mod = tracepack.trace(function, torch.rand(4, 6) + 0.1)
+    with pytest.raises(tracepack.LoweringError, match=f"a runtime answers otherwise; got {reason}") as found:
+        mod.to_onnx(tmp_path / "no.onnx", [{"x": torch.rand(4, 6) + 0.1}])
+    assert "test_onnx_file.py:" in str(found.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("function", "example", "text"),
+    [
+        (
+            lambda x: x.sigmoid().log(),
+            torch.rand(4, 6),
+            "for -20 and below; got output 'out' is -inf, expected -20.0",
+        ),
+        (lambda x: x.sum(1), whole(0, 20), "for integers at 9007199254740993; got output 'out' is 540431955284460"),
+        (lambda x: x.prod(1), whole(0, 20), r"for integers at .* for a row with \[16777217, 16777220, "),
+        (lambda x: torch.div(x, 3, rounding_mode="floor"), whole(0, 20), "for integers at .*, for an input with 1677"),
+    ],
+)
+def test_numbers_that_the_examples_do_not_hold_are_tried(function, example, text, tmp_path) -> None:
+    mod = tracepack.trace(function, example)
+    with pytest.raises(tracepack.LoweringError, match=f"the ONNX model answers otherwise {text}"):
+        mod.to_onnx(tmp_path / "no.onnx", [{"x": example}])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_numbers_that_the_function_bounds_need_not_be_right_beyond(tmp_path) -> None:
+    mod = tracepack.trace(lambda x: x.clamp(0, 100).sum(1), whole(0, 20))
+    mod.to_onnx(tmp_path / "sum.onnx", [{"x": whole(0, 20)}])
+    session = onnxruntime.InferenceSession(tmp_path / "sum.onnx", providers=["CPUExecutionProvider"])
+    for x in (whole(-9, 9), whole(-(2**62), 2**62)):
+        assert session.run(None, {"x": x.numpy()})[0].tolist() == x.clamp(0, 100).sum(1).tolist()
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        (lambda x: x.amax(1), r"for NaN: output 'out' is 0\.\d+, expected nan, for a row with \[.*nan"),
+        (lambda x: x.mean(0), "for no rows: output 'out' is 0.0, expected nan"),
+        (lambda x: x.sign(), "for NaN: output 'out' is nan, expected 0.0, for an input with nan"),
+    ],
+)
+def test_of_missing_numbers_a_warning_says_what_is_otherwise(function, said, tmp_path) -> None:
+    mod = tracepack.trace(function, torch.rand(4, 6))
+    with pytest.warns(UserWarning, match=f"the ONNX model answers otherwise {said}"):
+        mod.to_onnx(tmp_path / "most.onnx", [{"x": torch.rand(4, 6)}])
+    assert (tmp_path / "most.onnx").exists()

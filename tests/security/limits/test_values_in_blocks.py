@@ -100,6 +100,9 @@ def test_a_flag_of_findall_is_no_place_in_the_text():
 def test_objects_that_are_frozen_are_equal_and_hashed_by_their_fields():
     made = "new_object(k, {'b': %s})"
     table = "((('b', 'b'),), ('b',), ('b',), True, False, True, ('b',), 'A')"
-    code = f"def block(x):\n k = new_class('A', ('A',), {{}}, {{}}, {{}}, {{}}, {table}, len)\n return {made % 'x'} in {{{made % 1}, {made % 2}}}, len({{{made % 'x'}, {made % 2}}})"
+    code = (
+        f"def block(x):\n k = new_class('A', ('A',), {{}}, {{}}, {{}}, {{}}, {table}, len)\n"
+        f" return {made % 'x'} in {{{made % 1}, {made % 2}}}, len({{{made % 'x'}, {made % 2}}})"
+    )
     assert block_of(code).run((2,)) == (True, 1)
     assert block_of(code).run((3,)) == (False, 2)

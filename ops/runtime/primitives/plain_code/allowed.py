@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ....graph.errors import GraphError
 from .block_tensors import MODULES
 from .language import BUILTINS, LIBRARY, METHODS, OF_PATTERNS, SYNTAX
-from .things import MAKERS
+from .objects.makers import MAKERS
 
 _SINGLE = (None, True, False)
 _NO_ERROR = "an except without one of Python's errors"

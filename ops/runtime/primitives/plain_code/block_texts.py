@@ -14,8 +14,8 @@ from ..text import texts
 from .block_refusals import refuse, within
 from .gone_through import bounded_items, ordered
 from .library_values import VALUES, text_of_value
-from .things import Thing, class_name
-from .user_names import names_a_function_of_a_block
+from .objects.things import Thing, class_name
+from .objects.user_names import names_a_function_of_a_block
 
 _SCALARS = (str, int, float, complex, bool, bytes, type(None))
 _TEXTED = (*_SCALARS, *VALUES)

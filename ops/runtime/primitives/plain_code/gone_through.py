@@ -14,7 +14,7 @@ from typing import Any
 
 from .. import bounded
 from .block_refusals import refuse, within
-from .things import Thing
+from .objects.things import Thing
 
 SETS = "a set of texts is gone through, whose order is another one in each process"
 _SETS = (set, frozenset)

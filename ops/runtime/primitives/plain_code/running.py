@@ -24,8 +24,8 @@ from .guarded_text import CALLED, GIVING, GUARDS, OPERATOR, PAYING, TICK, Guardi
 from .language import BUILTINS, FILE, MUTATES
 from .library_values import bounded_decimals
 from .metering import Metered, meter, tensors_charged
-from .things import HELD, MAKERS
-from .user_names import renamed, taken_out
+from .objects.makers import HELD, MAKERS
+from .objects.user_names import renamed, taken_out
 
 OF_TENSORS = "T"
 """How the names of arguments begin that may hold tensors."""

@@ -13,7 +13,7 @@ from types import FunctionType
 from typing import Any, Generic, Protocol
 
 from .....ops.runtime.primitives.plain_code.language import BUILTINS, LIBRARY
-from .....ops.runtime.primitives.plain_code.things import SPECIAL
+from .....ops.runtime.primitives.plain_code.objects.things import SPECIAL
 from .....ops.runtime.user_code import attribute, is_users
 from ..plain_literals import UnplainError, is_plain, name_of
 

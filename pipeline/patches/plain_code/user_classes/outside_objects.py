@@ -6,7 +6,7 @@ import ast
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
-from .....ops.runtime.primitives.plain_code.things import HELD
+from .....ops.runtime.primitives.plain_code.objects.makers import HELD
 from ....proxies.base import is_traced
 from ..plain_literals import UnplainError, is_plain, name_of
 from .classes import is_class, is_named, object_of

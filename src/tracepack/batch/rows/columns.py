@@ -54,11 +54,13 @@ class ColumnBinding:
         inputs: each input that columns give.
         by_row: whether each row is a run.
         feed: makes a feed of the values of the inputs.
+        exact: whether whole numbers among decimals are to be held, as those of JSON are, which Arrow makes float64.
     """
 
     inputs: tuple[InputColumns, ...]
     by_row: bool
     feed: Feed
+    exact: bool = False
 
     def columns(self) -> list[str]:
         """The columns that are read."""
@@ -84,7 +86,7 @@ class ColumnBinding:
             if self.by_row:
                 found.append((each.name, [rows[name].to_pylist() for name in each.columns]))
             elif isinstance(each.kind, TensorType):
-                tensor, wrong = _tensor(each, each.kind, rows)
+                tensor, wrong = _tensor(each, each.kind, rows, self.exact)
                 found.append((each.name, tensor))
                 for row in np.flatnonzero(wrong).tolist():
                     got = ", ".join(str(rows[name][row].as_py())[:80] for name in each.columns)
@@ -304,7 +306,7 @@ def _fault(value: Any, column: str, sizes: Sequence[int]) -> str:
     return f"column {column!r} is null" if value is None else f"column {column!r} holds a null"
 
 
-def _tensor(each: InputColumns, kind: TensorType, rows: pa.Table) -> tuple[torch.Tensor, Any]:
+def _tensor(each: InputColumns, kind: TensorType, rows: pa.Table, exact: bool) -> tuple[torch.Tensor, Any]:
     """The tensor of sound rows, and for each row whether the dtype cannot hold it."""
     arrays = [_array(_whole(rows[name]), each.sizes) for name in each.columns]
     array = arrays[0] if len(arrays) == 1 else np.stack(arrays, 1)
@@ -313,7 +315,7 @@ def _tensor(each: InputColumns, kind: TensorType, rows: pa.Table) -> tuple[torch
         made = array if array.dtype == target else array.astype(target)
     wrong = np.zeros(len(array), bool)
     if made is not array:
-        differs = _differs(array, made)
+        differs = _differs(array, made, exact)
         wrong = differs.reshape(len(array), -1).any(1) if len(array) else wrong
     if not made.flags.writeable:
         made = made.copy()  # memory of Arrow is read only, and a run may write into its inputs
@@ -335,10 +337,11 @@ def _array(array: Any, sizes: Sequence[int]) -> Any:
 
 
 @np.errstate(all="ignore")
-def _differs(before: Any, after: Any) -> Any:
-    """Where a value was lost; a float that is rounded to a narrower one is not, unless it becomes infinite."""
+def _differs(before: Any, after: Any, exact: bool = False) -> Any:
+    """Where a value was lost; a float that is rounded to a narrower one is not, unless it is infinite, or was whole."""
     if before.dtype.kind == "f" and after.dtype.kind == "f":
-        return np.isinf(after) & ~np.isinf(before)
+        whole = (before == np.rint(before)) & (np.abs(before) <= 1 << 53) & (after != before)
+        return np.isinf(after) & ~np.isinf(before) | (whole & exact)
     if (before.dtype.kind == "b") != (after.dtype.kind == "b"):
         return np.ones(before.shape, bool)
     return (after.astype(before.dtype) != before) | ((after < 0) != (before < 0))

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import CodeType
 from typing import Any
 
-from ....graph.errors import GraphError
+from .....graph.errors import GraphError
 
 TABLE = "Q0"
 """The constant of a block that has them, by the names of its functions."""

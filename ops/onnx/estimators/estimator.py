@@ -12,13 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from ..graph.errors import MissingExtraError, ScriptError
-from ..runtime.interrupts.unheard import Unheard
+from ...graph.errors import MissingExtraError, ScriptError
+from ...runtime.interrupts.unheard import Unheard
+from ..ports import TEXT
+from ..value_guards import ValueGuard
 from .agreement import Answers, answers, checked
 from .converters import parts, register_converters
 from .forms import finished, forms
-from .ports import TEXT
 from .rows import Rows, rows_of
+from .tried_guards import TriedGuards
 
 _OPSETS = {"": 18, "ai.onnx.ml": 3}  # those that every converter knows
 _LOCALE = "C.UTF-8"  # of the machines that load; skl2onnx asks for an American one, which few servers have
@@ -29,8 +31,8 @@ _SKL_TYPES = {
 }  # fmt: skip
 
 
-def convert_estimator(estimator: Any, example: Any, name: str) -> bytes:
-    """The ONNX model of a fitted estimator.
+def convert_estimator(estimator: Any, example: Any, name: str) -> tuple[bytes, tuple[ValueGuard, ...]]:
+    """The ONNX model of a fitted estimator, and the values that its op refuses.
 
     Args:
         estimator: what to convert.
@@ -53,7 +55,8 @@ def convert_estimator(estimator: Any, example: Any, name: str) -> bytes:
     refusals: list[Exception] = []
     for form in forms(wanted):
         try:
-            return checked(finished(proto, rows, wanted, form), estimator, rows, name)
+            model = checked(finished(proto, rows, wanted, form), estimator, rows, name)
+            return model, TriedGuards(model, estimator, rows, where).tried()
         except Exception as error:  # ONNX Runtime may lack an operator for float64, or compute it in float32
             refusals.append(error)
     raise _worst(refusals, estimator, rows, where)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..graph.errors import ScriptError
-from .ports import TEXT
+from ...graph.errors import ScriptError
+from ..ports import TEXT
 
 _SEED = 0
 _KINDS = "a matrix of numbers, a table of columns (pandas), or a list of strings"

@@ -7,18 +7,12 @@ of Python's own methods (`__len__`, `__eq__`, …) that the user's has, so that 
 from __future__ import annotations
 
 import copy
-import enum
 import functools
 import operator
-from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import FrozenInstanceError
-from enum import IntEnum
 from functools import partial
 from typing import Any
-
-from .block_refusals import refuse
-from .block_tensors import place_of
 
 _COMPARED = ("__lt__", "__le__", "__gt__", "__ge__")
 _BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "and", "or", "xor")
@@ -190,161 +184,9 @@ def new_object(kind: Any, fields: Any) -> Thing:
     return made
 
 
-@functools.lru_cache(256)
-def record_class(name: str, fields: Sequence[str]) -> Any:
-    """The class of tuples with named fields that has these."""
-    return namedtuple(name, fields)
-
-
-def record(name: str, fields: Sequence[str], values: Sequence[Any]) -> Any:
-    """A tuple with named fields."""
-    return record_class(name, fields)(*values)
-
-
-def is_record(thing: Any, name: str) -> bool:
-    """Whether a thing is a tuple with a field of some name."""
-    return isinstance(thing, tuple) and name in getattr(type(thing), "_fields", ())
-
-
-class EnumMember(Thing):
-    """A member of an Enum, which equals itself alone."""
-
-    __slots__ = ()
-
-    def __copy__(self) -> Thing:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Thing:
-        return self
-
-
-def member(kind: str, name: str, value: Any) -> EnumMember:
-    """A member of an Enum."""
-    return EnumMember(UserKind(kind, (), {}, {}, {}, {}, None, EnumMember), {"name": name, "value": value})
-
-
-@functools.lru_cache(256)
-def _counting(base: str, kind: str, members: Sequence[Any]) -> Any:
-    """The class of an Enum whose members are numbers or texts.
-
-    Raises:
-        TypeError: it is none.
-    """
-    pairs = [*zip(members[::2], members[1::2], strict=True)]
-    bases: dict[str, tuple[Any, type]] = {"IntEnum": (IntEnum, int), "StrEnum": (getattr(enum, "StrEnum", None), str)}
-    of, plain = bases[base]
-    if of is None or not kind.isidentifier() or any(type(value) is not plain for _, value in pairs):
-        raise TypeError("an Enum has other members than numbers or texts")
-    if not all(type(name) is str and name.isidentifier() and name[:1] != "_" for name, _ in pairs):
-        raise TypeError("the name of a member is no identifier")
-    return of(kind, pairs)
-
-
-def counting_member(base: str, kind: str, name: str, *members: Any) -> Any:
-    """A member of an IntEnum or a StrEnum, by its name."""
-    return _counting(base, kind, members)[name]
-
-
-def member_of_value(base: str, kind: str, value: Any, *members: Any) -> Any:
-    """``Level(value)`` of such an Enum."""
-    return _counting(base, kind, members)(value)
-
-
-def same(one: Any, other: Any) -> bool:
-    """``one is other`` of objects; of other things memory would decide it.
-
-    Raises:
-        RefusedError: neither is an object.
-    """
-    if not isinstance(one, Thing | enum.Enum) and not isinstance(other, Thing | enum.Enum):
-        refuse(
-            "a block of plain Python compares two things by identity", got=f"{_named(one)} and {_named(other)}",
-            fix="Write ==.",
-        )  # fmt: skip
-    return one is other
-
-
-def _named(thing: Any) -> str:
-    return type(thing).__name__
-
-
-def is_exactly(thing: Any, label: str) -> bool:
-    """``type(thing) is kind`` for a class of the user's, by its mark."""
-    return isinstance(thing, Thing) and thing.kind.labels[:1] == (label,)
-
-
-def is_same_class(one: Any, other: Any) -> bool:
-    """``type(one) is type(other)``."""
-    if isinstance(one, Thing) and isinstance(other, Thing):
-        return one.kind is other.kind
-    return type(one) is type(other)
-
-
 def class_name(thing: Any) -> str:
     """``type(thing).__name__``."""
     return thing.kind.name if isinstance(thing, Thing) else type(thing).__name__
-
-
-def made_like(thing: Any, /, *args: Any, **named: Any) -> Any:
-    """``type(thing)(…)`` for an object.
-
-    Raises:
-        RefusedError: it is none.
-    """
-    if not isinstance(thing, Thing):
-        refuse("a block of plain Python makes another thing of a class", got=type(thing).__name__)
-    return thing.kind.make(*args, **named)
-
-
-def total_order(name: str) -> Callable[..., Any]:
-    """A comparison that `functools.total_ordering` has made of others.
-
-    Raises:
-        TypeError: it has none of that name.
-    """
-    for rows in functools._convert.values():  # type: ignore[attr-defined]  # the functions that it sets
-        for _, function in rows:
-            if function.__name__ == name:
-                return function  # type: ignore[no-any-return]  # a function
-    raise TypeError("there is no comparison of that name")
-
-
-def is_of(thing: Any, label: str) -> bool:
-    """``isinstance(thing, kind)`` for a class of the user's, by its mark."""
-    return isinstance(thing, Thing) and label in thing.kind.labels
-
-
-def is_default(thing: Any, default: str) -> bool:
-    """Whether a parameter was not given."""
-    return type(thing) is str and thing == default
-
-
-_MOST_BASES = 16
-
-
-@functools.lru_cache(4096)
-def error_class(name: str, kind: type[Exception]) -> type[Exception]:
-    """The class of the user's errors that is called so.
-
-    Raises:
-        TypeError: it is none of errors.
-    """
-    is_one = isinstance(kind, type) and issubclass(kind, Exception) and len(kind.__mro__) < _MOST_BASES
-    if type(name) is not str or not name.isidentifier() or not is_one:
-        raise TypeError("a class of errors has a name and a class that it is one of")
-    return type(name, (kind,), {})
-
-
-HELD = "held_outside"
-"""The function of a block that takes note of what it must not change."""
-MAKERS = {
-    "new_class": UserKind, "new_object": new_object, "record_class": record_class, "record": record, "member": member,
-    "is_same_object": same, "is_of_class": is_of, "is_default": is_default, "not_implemented": NotImplemented,
-    "is_exactly": is_exactly, "is_same_class": is_same_class, "class_name": class_name, "made_like": made_like,
-    "total_order": total_order, "counting_member": counting_member, "member_of_value": member_of_value,
-    "place_of": place_of, "error_class": error_class,
-}  # fmt: skip
-"""What makes them, by its names in a block."""
 
 
 def replaced(thing: Any, /, **changes: Any) -> Any:

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ..graph.errors import MissingExtraError
+from ...graph.errors import MissingExtraError
+from .exact_steps import exact_converter
 
 _NUMBERS = ("nodes_values", "nodes_hitrates", "class_weights", "target_weights", "base_values")
 _registered: set[type] = set()
@@ -39,6 +40,8 @@ def register_converters(estimator: Any, where: str) -> None:
                 continue
             if library in ("xgboost", "lightgbm"):
                 _register_foreign(kind, library, where)
+            elif exact := exact_converter(part):
+                _register_own(kind, exact)
             elif _is_tree(part) or _is_histogram(part):
                 _register_own(kind)
             else:
@@ -90,14 +93,14 @@ def _converter(library: str, name: str, where: str) -> Callable[..., Any]:
         ) from error
 
 
-def _register_own(kind: type) -> None:
+def _register_own(kind: type, exact: Callable[..., Any] | None = None) -> None:
     from skl2onnx._supported_operators import sklearn_operator_name_map
     from skl2onnx.common._registration import get_converter, register_converter
 
     alias = sklearn_operator_name_map.get(kind)
     if alias is not None:  # else skl2onnx says so itself
         known = get_converter(alias)
-        register_converter(alias, _mended(known), overwrite=True, options=known.get_allowed_options())
+        register_converter(alias, exact or _mended(known), overwrite=True, options=known.get_allowed_options())
 
 
 def _is_histogram(estimator: Any) -> bool:

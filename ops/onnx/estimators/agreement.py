@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 
-from ..graph.errors import ScriptError
-from ..runtime.interrupts.unheard import Unheard
+from ...graph.errors import ScriptError
+from ...runtime.interrupts.unheard import Unheard
+from ..session import Session
 from .rows import Rows
-from .session import Session
 from .thresholds import at_thresholds, refuse_other_steps
 
 ROUNDING = {"float64": 1e-9, "float32": 1e-4}
@@ -78,7 +78,7 @@ def checked(proto: Any, estimator: Any, rows: Rows, name: str) -> bytes:
     refuse_other_steps(proto, estimator, rows, where)
     example = answers(estimator, rows)
     for other in (rows, *_others(estimator, rows, proto)):
-        _compare(session, estimator, other, example, where)
+        compare(session(*other.values()), answers(estimator, other), estimator, other, example, where)
     return model
 
 
@@ -92,10 +92,23 @@ def _others(estimator: Any, rows: Rows, proto: Any) -> Iterator[Rows]:
         yield other
 
 
-def _compare(session: Session, estimator: Any, rows: Rows, example: Answers, where: str) -> None:
-    wanted = answers(estimator, rows)
+def compare(
+    found: Sequence[Any], wanted: Answers, estimator: Any, rows: Rows, example: Answers, where: str
+) -> None:  # fmt: skip
+    """Holds the answers of a model against those of the estimator.
+
+    Args:
+        found: those of the model.
+        wanted: those of the estimator.
+        estimator: it.
+        rows: the rows that were answered.
+        example: the answers to the example, which show how large they usually are.
+        where: the op, for messages.
+
+    Raises:
+        ScriptError: they differ beyond rounding.
+    """
     tied = _tied(wanted)
-    found = session(*rows.values())
     for name, value, usual, made in zip(wanted.names, wanted.values, example.values, found, strict=True):
         got = made.numpy() if isinstance(made, torch.Tensor) else np.asarray(made, dtype=object)
         wrong = _wrong(value, got, 1.0 if name == "probabilities" else _largest(usual))

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from ..ports import TEXT
 from .agreement import Answers
-from .ports import TEXT
 from .rows import Rows
 
 _PREFIX = "estimator."  # of every name inside of the converted graph

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ..graph.errors import ScriptError
+from ...graph.errors import ScriptError
+from ..session import Session
 from .rows import Rows, rows_of
-from .session import Session
 
 _MOST = 500  # thresholds, chosen at random where an ensemble has more
 _ZERO = 1e-30  # LightGBM takes what is nearer to 0 for 0

@@ -1,0 +1,1 @@
+"""Estimators of scikit-learn, XGBoost and LightGBM as ONNX models."""
