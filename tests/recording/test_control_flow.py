@@ -223,6 +223,7 @@ def test_random_numbers_in_a_branch_are_refused(draw: Callable[[torch.Tensor], t
         tracepack.trace(lambda x: tracepack.cond(x.sum() > 0, lambda x: x * 1, draw, x), torch.ones(2))
 
 
+@pytest.mark.usefixtures("no_blocks")
 def test_an_error_that_a_branch_catches_is_refused() -> None:
     def branch(x: torch.Tensor) -> torch.Tensor:
         try:

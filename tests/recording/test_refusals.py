@@ -87,6 +87,7 @@ REFUSED = {
 }  # fmt: skip
 
 
+@pytest.mark.usefixtures("no_blocks")
 @pytest.mark.parametrize("name", REFUSED)
 def test_refused_with_the_line_and_the_reason(name) -> None:
     process, words = REFUSED[name]
@@ -97,6 +98,7 @@ def test_refused_with_the_line_and_the_reason(name) -> None:
         assert "test_refusals.py:" in str(caught.value)
 
 
+@pytest.mark.usefixtures("no_blocks")
 def test_a_refusal_in_a_loop_over_pairs_says_why() -> None:
     def process(xs, words):
         count, most = 0, 1.0

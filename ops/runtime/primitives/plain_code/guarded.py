@@ -23,7 +23,7 @@ from .block_refusals import refuse, within
 from .gone_through import NAMES, bounded_items, counted, each_ordered, ordered, require_few
 from .growing_operators import FUNCTIONS
 from .language import CHANGE_FIRST, CHANGING, FILE, LIBRARY, LOOKING, OF_CLASSES
-from .objects.members import EnumMember, is_record
+from .objects.enum_members import EnumMember, is_record
 from .objects.things import CarefulFields, Thing, as_dict, replaced
 
 CHANGES_OTHERS = "a block of plain Python changes a container that is not its own"

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..block_refusals import refuse
 from ..block_tensors import place_of
-from .members import counting_member, member, member_of_value, record, record_class
+from .enum_members import counting_member, member, member_of_value, record, record_class
 from .things import Thing, UserKind, class_name, new_object
 
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import tracepack
-from tests.everyday.blocks import of_tensors as functions
+from tests.everyday.blocks.tensors import of_tensors as functions
 from tests.everyday.blocks.test_blocks import blocks
 from tests.everyday.case import Case, check, loaded
 
