@@ -114,6 +114,7 @@ def handed_back(xs):
     return out
 
 
+@pytest.mark.usefixtures("no_blocks")
 def test_an_object_may_keep_the_list_that_is_its_index() -> None:
     xs = [0.9, 0.1, 0.8]
     with pytest.warns(UserWarning, match="is an index of Giving, which may keep it. Give it a copy: list"):

@@ -48,6 +48,7 @@ def test_what_may_be_none_is_asked_before_it_is_used() -> None:
         mod(torch.tensor([[0.1, 0.2, 0.3]]))
 
 
+@pytest.mark.usefixtures("no_blocks")
 @pytest.mark.parametrize(
     ("function", "form"),
     [

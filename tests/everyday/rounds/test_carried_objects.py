@@ -128,6 +128,7 @@ def moved(rows):
     return found
 
 
+@pytest.mark.usefixtures("no_blocks")
 @pytest.mark.parametrize("function", [mixed, moved], ids=lambda function: function.__name__)
 def test_objects_of_several_classes_and_changed_ones_are_refused(function) -> None:
     with pytest.raises(tracepack.RecordError, match=f"in {function.__name__}: "):

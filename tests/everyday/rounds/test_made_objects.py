@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import tracepack
-from tests.everyday.case import Case, check
+from tests.everyday.case import Case, check, loaded
 
 LABELS = ["cat", "dog", "owl"]
 
@@ -151,6 +151,7 @@ def highest(rows):
     return max(scores).value, scores == scores[:1]
 
 
+@pytest.mark.usefixtures("no_blocks")
 @pytest.mark.parametrize("function", [in_order, highest], ids=lambda function: function.__name__)
 def test_objects_are_not_compared_as_the_tuples_that_stand_for_them(function) -> None:
     with pytest.raises(tracepack.RecordError, match="the objects of a list are compared, .* of Score") as caught:
@@ -165,6 +166,7 @@ FIXED: dict[Any, str] = {
 }
 
 
+@pytest.mark.usefixtures("no_blocks")
 @pytest.mark.parametrize("function", FIXED, ids=lambda function: function.__name__)
 def test_what_copies_of_objects_cannot_do_fixes_the_length(function) -> None:
     with pytest.warns(UserWarning, match=f"fixed to 3, because lists of any length were refused.*{FIXED[function]}"):
@@ -172,3 +174,16 @@ def test_what_copies_of_objects_cannot_do_fixes_the_length(function) -> None:
     assert mod(ROWS[0][0] / 2) == function(ROWS[0][0] / 2)
     with pytest.raises(tracepack.SignatureError, match="dimension 0 has a wrong size"):
         mod(ROWS[1][0])
+
+
+@pytest.mark.parametrize("function", [*FIXED, in_order, highest], ids=lambda function: function.__name__)
+def test_blocks_answer_as_python_does(function) -> None:
+    mod = loaded(function, ROWS[0][0])
+    for (rows,) in ROWS:
+        try:
+            wanted = function(rows)
+        except (TypeError, ValueError) as error:
+            with pytest.raises(tracepack.TracepackError, match=type(error).__name__):
+                mod(rows)
+        else:
+            assert mod(rows) == wanted
