@@ -6,7 +6,7 @@ import ast
 import importlib
 import re
 import symtable
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from enum import Enum
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
@@ -102,6 +102,7 @@ class Naming(ast.NodeTransformer):
             case ast.Call(ast.Name("isinstance"), [thing, kinds], []):
                 parts = kinds.elts if isinstance(kinds, ast.Tuple) else [kinds]
                 if not any(is_class(self._held(each)) for each in parts):
+                    self._require_builtins(parts)
                     return None
                 found: list[ast.expr] = [self._asked("isinstance", thing, each) for each in parts]
                 if len(found) > 1 and not isinstance(thing, ast.Name):
@@ -111,6 +112,13 @@ class Naming(ast.NodeTransformer):
             case ast.Call(ast.Name("is_exactly"), [thing, kind], []):
                 return ast.copy_location(self._asked("is_exactly", thing, kind), node)
         return None
+
+    def _require_builtins(self, parts: Sequence[ast.expr]) -> None:
+        """Refuses classes of which a block knows no name, as in ``isinstance(x, Decimal)``."""
+        for each in parts:
+            kind = self.meant.get(each.id) if isinstance(each, ast.Name) else self._held(each)
+            if isinstance(kind, type) and BUILTINS.get(kind.__name__) is not kind:
+                raise UnplainError(f"it asks whether something is a {ast.unparse(each)}")
 
     def _asked(self, name: str, thing: ast.expr, part: ast.expr) -> ast.expr:
         """Whether a thing is of a class."""

@@ -126,9 +126,9 @@ def formatted(value: Any, conversion: str, spec: str) -> str:
         return formatted(value.value, "", spec)  # as from Python 3.11 on
     if kind not in _SCALARS:
         found = as_shown(value, conversion)
+        if spec and not conversion:
+            raise TypeError(f"unsupported format string passed to {class_name(value)}.__format__")
         if found is not value or isinstance(value, BaseException | set | frozenset):
-            if spec and not conversion:
-                raise TypeError(f"unsupported format string passed to {class_name(value)}.__format__")
             value = found
             value, conversion = {"r": repr, "a": ascii}.get(conversion, str)(value), ""
     elif kind is bytes:

@@ -99,6 +99,8 @@ def bounded_decimals() -> Iterator[None]:
 
 def made(value: Any = "0") -> Any:
     """``Decimal(value)``."""
+    if isinstance(value, tuple | list):
+        refuse("a block of plain Python makes a Decimal of a tuple", fix="Make it of a text.")
     if not isinstance(value, str | int | float | Decimal):
         raise TypeError(f"conversion from {type(value).__name__} to Decimal is not supported")
     return within(decimal_of, "make", value)
@@ -108,9 +110,11 @@ def text_of_value(value: Any, conversion: str, spec: str) -> str:
     """A value as an f-string has it."""
     if conversion:
         return format({"r": repr, "a": ascii}.get(conversion, str)(value), spec)
+    if spec and type(value) is datetime.timedelta:
+        raise TypeError("unsupported format string passed to datetime.timedelta.__format__")
     if type(value) is Decimal:
         return str(within(decimal_of, "format", value, spec)) if spec else str(value)
-    return str(value) if not spec or type(value) is datetime.timedelta else str(value.strftime(_format(spec)))
+    return str(value) if not spec else str(value.strftime(_format(spec)))
 
 
 def _format(text: Any) -> Any:

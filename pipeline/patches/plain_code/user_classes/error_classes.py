@@ -20,7 +20,7 @@ def error_of(encoding: Any, kind: type) -> ast.expr:
     Raises:
         UnplainError: it does more.
     """
-    others = [each for each in vars(kind) if each not in ORDINARY]
+    others = [each for each in vars(kind) if each not in ORDINARY or each == "__init__"]
     if others or len(kind.__bases__) != 1:
         raise UnplainError(f"{kind.__name__} has a {min(others, default='second base')} of its own")
     base = encoding.source_of(kind.__bases__[0])

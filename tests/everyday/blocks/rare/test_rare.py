@@ -17,6 +17,7 @@ from tests.everyday.blocks.rare import of_leaving as leaving
 from tests.everyday.blocks.rare import of_named_errors as named
 from tests.everyday.blocks.rare import of_operators as operators
 from tests.everyday.blocks.rare import of_sharing as sharing
+from tests.everyday.blocks.rare import of_values as values
 from tracepack.ops.graph.errors import GuardError, TracepackError
 
 X = torch.tensor([1.0, -2.0])
@@ -35,6 +36,7 @@ RARE: dict[str, tuple[Any, list[Any], list[list[Any]]]] = {
             classes.copied_members, classes.identical, classes.limited, classes.repeated, classes.near,
             classes.tokens, classes.copied, classes.set_members,
             named.of_an_inner_function, named.of_a_lambda, named.of_objects, named.caught_whole,
+            values.is_decimal, values.decimal_of_digits, values.formatted_lists, values.nice_member, values.needed,
         )
     },
     "reckoned": (operators.reckoned, [["1", "2", "+"]], [[["2", "3", "4", "*", "+"]], [[]], [["2", "+"]]]),

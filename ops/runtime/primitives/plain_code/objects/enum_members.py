@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import Any
 
+from ..block_refusals import refuse
 from .things import Thing, UserKind
 
 
@@ -32,6 +33,16 @@ class EnumMember(Thing):
     """A member of an Enum, which equals itself alone."""
 
     __slots__ = ()
+
+    def get(self, name: str) -> Any:
+        """Its name or its value.
+
+        Raises:
+            RefusedError: something else is asked for, as a method of its class.
+        """
+        if name not in self.fields:
+            refuse(f"a block of plain Python asks a member of {self.kind.name} for {name!r}", expected="name or value")
+        return self.fields[name]
 
     def __copy__(self) -> Thing:
         return self
