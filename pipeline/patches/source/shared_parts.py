@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from types import CellType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from ....ops.runtime.user_code import is_users
+from ....ops.runtime.user_code import is_own
 from ...proxies.base import is_traced
 
 _CHANGING = (list, dict, set, deque)
@@ -28,14 +28,17 @@ def shared_names(own: Mapping[str, Any], frame: FrameType, live: Collection[str]
 
 
 def _held(frame: FrameType, live: Collection[str]) -> Iterator[Any]:
-    """What the variables of a function hold, and those of the functions of the user's that called it."""
+    """What the variables of a function hold, and those of the functions of the user's own that called it.
+
+    Packages that call it, such as a notebook's or a test runner's, hold all that there is.
+    """
     code = frame.f_code
     always = (*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount], *code.co_cellvars, *code.co_freevars)
     found = frame.f_locals
     yield from (found[name] for name in {*live, *always} if name in found)
     outer = frame.f_back
     while outer is not None:
-        if is_users(outer.f_code.co_filename):
+        if is_own(outer.f_code.co_filename):
             yield from outer.f_locals.values()
         outer = outer.f_back
 

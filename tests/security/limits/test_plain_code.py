@@ -50,6 +50,10 @@ UNREACHED = {
     "attribute by a format": ("return '{0.real}'.format(x)", "a field that asks for more than an argument"),
     "a class that json calls": ("return json.dumps('a', cls=lambda **k: 'b')", "json.dumps is called with more"),
     "place of a function": ("return str(block)", "can be made a text; got function"),
+    "place of a function in a table": (
+        "return str(collections.defaultdict(list))",
+        "the text of a defaultdict names a place in memory",
+    ),
     "place of a generator": ("return f'{(i for i in [])}'", "can be made a text; got generator"),
     "place of a function, filled in": ("return '%s' % block", "can be made a text; got function"),
     "place of a function in a list": ("return repr([block])", "can be made a text; got function"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import string
+from collections import defaultdict
 from collections.abc import Callable
 from enum import Enum
 from typing import Any
@@ -105,6 +106,8 @@ def require_plain(value: Any, others: tuple[type, ...] = ()) -> Any:
     waiting = [value]
     while waiting:
         each = waiting.pop()
+        if isinstance(each, defaultdict):
+            refuse("the text of a defaultdict names a place in memory", fix="Write str(dict(table)).")
         if isinstance(each, _CONTAINERS):
             waiting += [item for item in each if type(item) not in _TEXTED]
             waiting += [item for item in each.values() if type(item) not in _TEXTED] if isinstance(each, dict) else []
