@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import io
+import sys
 import warnings
 from typing import Any
 
@@ -19,6 +20,7 @@ from tests.everyday.blocks.rare import of_operators as operators
 from tests.everyday.blocks.rare import of_sharing as sharing
 from tests.everyday.blocks.rare import of_values as values
 from tracepack.ops.graph.errors import GuardError, TracepackError
+from tracepack.pipeline.patches.source.shared_parts import shared_names
 
 X = torch.tensor([1.0, -2.0])
 TEMPLATES = [
@@ -109,3 +111,17 @@ def test_the_state_of_an_op_stays_where_the_function_leaves_before_it() -> None:
     with pytest.raises(TracepackError, match="ZeroDivisionError"):
         made.run({"xs": [0, 1], "x": X})
     assert made.state()["Cum.s"] == 0
+
+
+@pytest.mark.parametrize(("folder", "found"), [("/opt/site-packages", set()), ("/home/me", {"mine"})])
+def test_what_a_package_holds_that_calls_the_function_is_not_looked_at(folder, found) -> None:
+    names: dict[str, Any] = {}
+    code = "def run(call):\n    rows = [1]\n    return call(lambda: rows)"
+    exec(compile(code, f"{folder}/runner.py", "exec"), names)
+
+    def shared(give: Any) -> set[str]:
+        mine = give()
+        del give
+        return shared_names({"mine": mine}, sys._getframe(), ())
+
+    assert names["run"](shared) == found
