@@ -85,6 +85,22 @@ def nice_member(xs):
     return out
 
 
+def highest_member(xs):
+    out = []
+    for v in xs:
+        level = Level.LOW
+        try:
+            k = 10 // v
+        except ZeroDivisionError:
+            k = 0
+            level = Level.HIGH
+        try:
+            out.append(max(level, Level.HIGH).value if v > 100 else k)
+        except Exception as e:
+            out.append(str(e))
+    return out
+
+
 def needed(xs):
     out = []
     for v in xs:

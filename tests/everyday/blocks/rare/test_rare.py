@@ -38,7 +38,9 @@ RARE: dict[str, tuple[Any, list[Any], list[list[Any]]]] = {
             classes.copied_members, classes.identical, classes.limited, classes.repeated, classes.near,
             classes.tokens, classes.copied, classes.set_members,
             named.of_an_inner_function, named.of_a_lambda, named.of_objects, named.caught_whole,
-            values.is_decimal, values.decimal_of_digits, values.formatted_lists, values.nice_member, values.needed,
+            values.is_decimal, values.decimal_of_digits, values.formatted_lists, values.nice_member,
+            values.highest_member,
+            values.needed,
         )
     },
     "reckoned": (operators.reckoned, [["1", "2", "+"]], [[["2", "3", "4", "*", "+"]], [[]], [["2", "+"]]]),

@@ -53,7 +53,14 @@ class EnumMember(Thing):
 
 def member(kind: str, name: str, value: Any) -> EnumMember:
     """A member of an Enum."""
-    return EnumMember(UserKind(kind, (), {}, {}, {}, {}, None, EnumMember), {"name": name, "value": value})
+    found = UserKind(kind, (), {}, {}, {}, {}, None, EnumMember)
+    return _named(found.name)(found, {"name": name, "value": value})
+
+
+@functools.lru_cache(256)
+def _named(kind: str) -> type[EnumMember]:
+    """The class of the members of an Enum, whose name Python's errors say."""
+    return type(kind, (EnumMember,), {"__slots__": ()})
 
 
 @functools.lru_cache(256)
