@@ -111,6 +111,7 @@ def test_what_leaves_the_graph_is_refused_with_the_users_line(name):
         tracepack.trace(function, torch.rand(3))
 
 
+@pytest.mark.usefixtures("no_blocks")
 def test_a_counter_outside_is_found_by_the_second_recording():
     count = [0]
 
@@ -135,6 +136,7 @@ def test_a_change_of_a_captured_tensor_is_refused():
         tracepack.trace(process, torch.rand(3))
 
 
+@pytest.mark.usefixtures("no_blocks")
 def test_a_swallowed_error_of_torch_is_refused():
     def process(x):
         try:
