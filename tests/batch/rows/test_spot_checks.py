@@ -15,12 +15,12 @@ import tracepack
 pa = pytest.importorskip("pyarrow", reason="the extra 'batch' is not installed")
 import pyarrow.parquet as pq  # noqa: E402 - after the skip
 
-from tests.batch.checks import errors, read  # noqa: E402
-from tests.batch.rows.test_tied_rows import DEPENDS, refusal  # noqa: E402
-from tracepack.batch import setting  # noqa: E402
-from tracepack.batch.rows import compute, spot_checks  # noqa: E402
-from tracepack.batch.rows.spot_checks import SpotChecks  # noqa: E402
-from tracepack.batch.rows.unlike_rows import unlike_rows  # noqa: E402
+from tests.batch.checks import errors, read  # noqa: E402 - after the skip
+from tests.batch.rows.test_tied_rows import DEPENDS, refusal  # noqa: E402 - after the skip
+from tracepack.batch import setting  # noqa: E402 - after the skip
+from tracepack.batch.rows import compute, spot_checks  # noqa: E402 - after the skip
+from tracepack.batch.rows.spot_checks import SpotChecks  # noqa: E402 - after the skip
+from tracepack.batch.rows.unlike_rows import unlike_rows  # noqa: E402 - after the skip
 
 pytestmark = pytest.mark.usefixtures("jobs")
 ROWS, RARE = 160, 123.5

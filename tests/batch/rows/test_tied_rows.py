@@ -14,8 +14,8 @@ import tracepack
 pa = pytest.importorskip("pyarrow", reason="the extra 'batch' is not installed")
 import pyarrow.parquet as pq  # noqa: E402 - after the skip
 
-from tests.batch.checks import errors, read  # noqa: E402
-from tracepack.batch import setting  # noqa: E402
+from tests.batch.checks import errors, read  # noqa: E402 - after the skip
+from tracepack.batch import setting  # noqa: E402 - after the skip
 
 pytestmark = pytest.mark.usefixtures("jobs")
 ROWS = 400

@@ -229,7 +229,7 @@ def _of_dataclass(encoding: Any, kind: type) -> tuple[ast.arguments, ast.Dict]:
     """The parameters of a dataclass, and its fields."""
     given, fields = ast.arguments([], [], None, [], [], None, []), ast.Dict([], [])
     every = attribute(kind, "__dataclass_fields__").values()
-    if any(each._field_type is dataclasses._FIELD_INITVAR for each in every):  # type: ignore[attr-defined]
+    if any(each._field_type is dataclasses._FIELD_INITVAR for each in every):  # type: ignore[attr-defined]  # no public name
         raise UnplainError(f"{kind.__name__} has a parameter that is no field")
     for each in _fields(kind):
         value, default = _of_field(encoding, each)
