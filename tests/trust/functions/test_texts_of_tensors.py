@@ -24,12 +24,21 @@ TEXTS: list[Callable[[torch.Tensor], Any]] = [
 ]
 
 
+@pytest.mark.usefixtures("no_blocks")  # which take the texts of numbers
 @pytest.mark.parametrize("text", TEXTS)
 def test_a_branch_on_the_text_of_a_tensor_is_refused(text: Callable[[torch.Tensor], Any]) -> None:
     def process(x: torch.Tensor) -> torch.Tensor:
         return x * 2 if "777" in text(x) else x.sum()  # a branch of a graph gives one rank
 
     refused(trial(lambda: process, X, others=[(SEVENS,)]), "a branch was taken on it", "in process")
+
+
+@pytest.mark.parametrize("text", TEXTS[3:5])
+def test_a_branch_on_the_text_of_numbers_is_a_block(text: Callable[[torch.Tensor], Any]) -> None:
+    def process(x: torch.Tensor) -> torch.Tensor:
+        return x * 2 if "777" in text(x) else x.sum()
+
+    assert trial(lambda: process, X, others=[(SEVENS,), (X * 3,)]) == "right"
 
 
 def test_the_text_of_a_tensor_is_recorded() -> None:
