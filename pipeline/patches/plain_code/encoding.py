@@ -10,7 +10,8 @@ import ast
 import builtins
 import re
 import symtable
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
@@ -27,19 +28,25 @@ from ...proxies.trees import concrete
 from ..source.scoping import names_read, names_set
 from ..source.written_anew import definition_of
 from .naming import MISSING, Naming, Placing, is_object, of_library, of_torch, refuse_unplain, scopes, set_in
-from .plain_literals import UnplainError, is_member, is_plain, literal, member_source, name_of
+from .plain_literals import UnplainError, is_member, is_plain, literal, name_of
 from .regions import ASKED, plainly
 from .tensor_items import TensorItems
 from .user_classes.base_methods import BaseMethods, content
-from .user_classes.classes import kind_of, made_by
-from .user_classes.error_classes import error_of, is_error
+from .user_classes.classes import is_of_user, source_of_class
+from .user_classes.made_once import apart
 from .user_classes.outside_objects import OutsideObjects, is_instance, is_outside_object
 from .user_lines import parsed, placed, written
 
 NAME = "block"
 MOST_FUNCTIONS = 40
 _GOING = ("enumerate", "zip", "range", "reversed", "list")
-_OF_METHODS = ("property", "classmethod", "staticmethod")
+_OF_METHODS = ("property", "classmethod", "staticmethod", "cached_property", "abstractmethod")
+
+
+class Attempt:
+    """What an attempt gives: None where it fails."""
+
+    found: ast.expr | None = None
 
 
 class Encoding:
@@ -126,12 +133,12 @@ class Encoding:
     def text(self) -> str:
         """The source of the block."""
         arguments = [ast.arg(name) for name, _ in self.given.values()]
-        inner = [made for _, _, made in self.functions.values() if made is not None]
-        inner.sort(key=lambda each: not isinstance(each, ast.FunctionDef))  # classes are made of functions
+        constants = {name: _assigned(name, value) for name, _, value in self.constants.values()}
+        made = {name: each for name, _, each in self.functions.values() if each is not None}
+        outer, inner = apart({**constants, **made}, {each.arg for each in arguments} | self.outside.names())
         lines = [*inner, *self.outside.statements(), *self.lines]
         function = _defined(NAME, ast.arguments([], arguments, None, [], [], None, []), lines)
-        found = [ast.Assign([ast.Name(name, ast.Store())], value) for name, _, value in self.constants.values()]
-        return written([*self._names_in_errors(lines), *found, function])
+        return written([*self._names_in_errors([*outer, *lines]), *outer, function])
 
     def _names_in_errors(self, lines: list[ast.stmt]) -> list[ast.stmt]:
         """What names the functions as the user's are named, where the text of an error may be asked for."""
@@ -182,8 +189,8 @@ class Encoding:
         if self.tensors and (found := of_torch(thing)) is not None:
             self.uses_torch = True
             return found
-        if is_error(thing):
-            return error_of(self, thing)
+        if is_of_user(thing):
+            return name_of(self.class_name(thing))
         if isinstance(thing, FunctionType):
             return name_of(self._helper(thing, None))
         if isinstance(thing, MethodType) and isinstance(thing.__func__, FunctionType):
@@ -208,7 +215,7 @@ class Encoding:
     def _member(self, thing: Any) -> ast.expr:
         """The name of a member of an Enum."""
         if id(thing) not in self.constants:
-            made = member_source(thing)
+            made = ast.Call(name_of("member"), [name_of(self.class_name(type(thing))), ast.Constant(thing.name)], [])
             self.constants[id(thing)] = (f"K{len(self.constants)}", thing, made)
         return name_of(self.constants[id(thing)][0])
 
@@ -227,22 +234,24 @@ class Encoding:
         return self._helper(function, None)
 
     def class_name(self, kind: type) -> str:
-        """The name of the function that makes objects of a class."""
+        """The name of a class of the user's."""
         key = id(kind), 0
-        if key not in self.functions:
-            name = f"F{len(self.functions)}_{kind.__name__}"
-            self.functions[key] = (name, kind, None)
-            self.functions[key] = (name, kind, made_by(self, kind, name))
-        return self.functions[key][0]
-
-    def kind_name(self, kind: type) -> str:
-        """The name of a class itself."""
-        maker, key = self.class_name(kind), (id(kind), 1)
         if key not in self.functions:
             name = f"C{len(self.functions)}_{kind.__name__}"
             self.functions[key] = (name, kind, None)
-            self.functions[key] = (name, kind, kind_of(self, kind, name, maker))
+            self.functions[key] = (name, kind, _assigned(name, source_of_class(self, kind)))
         return self.functions[key][0]
+
+    @contextmanager
+    def undone_if_unplain(self) -> Iterator[Attempt]:
+        """An attempt to write down a thing, of which nothing stays where no block can have it."""
+        kept = dict(self.constants), dict(self.functions), dict(self.given), dict(self.outside.made)
+        of_torch, attempt = self.uses_torch, Attempt()
+        try:
+            yield attempt
+        except UnplainError:
+            self.constants, self.functions, self.given, self.outside.made = kept
+            self.uses_torch, attempt.found = of_torch, None
 
     def _helper(self, function: FunctionType, owner: Any) -> str:
         """The name of a function of the user's in the block."""
@@ -303,6 +312,10 @@ class Encoding:
         named = Naming(self, {**meant, **objects})
         function = named.visit(whole).body[0]
         return list(function.body)
+
+
+def _assigned(name: str, value: ast.expr) -> ast.stmt:
+    return ast.Assign([ast.Name(name, ast.Store())], value)
 
 
 def _is_of_method(decorator: ast.expr) -> bool:

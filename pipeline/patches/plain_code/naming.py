@@ -6,7 +6,7 @@ import ast
 import importlib
 import re
 import symtable
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from decimal import Decimal
 from enum import Enum
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
@@ -24,9 +24,8 @@ from ...proxies.lists import TracedList
 from ...proxies.make import TracedOptional
 from ...proxies.scalars import TracedBool, TracedComplex, TracedFloat, TracedInt
 from ...proxies.strings import TracedStr
-from .plain_literals import UnplainError, counting_base, is_plain, members, name_call, name_of
-from .user_classes.classes import fields_of, is_class, is_named, is_taken, labels, shown_name
-from .user_classes.error_classes import is_error
+from .plain_literals import UnplainError, is_plain, name_of
+from .user_classes.classes import is_of_user
 
 MISSING: Any = object()
 _VALUES = (TracedInt, TracedFloat, TracedBool, TracedComplex, TracedStr, TracedList, TracedDict, TracedOptional)
@@ -78,58 +77,21 @@ class Naming(ast.NodeTransformer):
         return source
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """A call, which may make an object of a class of the user's."""
-        if (asked := self._asked_of_class(node)) is not None:
-            return asked
-        kind = self._held(node.func)
-        if (base := counting_base(kind)) and len(node.args) == 1 and not node.keywords:
-            call = name_call("member_of_value", base, kind.__name__, None, *members(kind))
-            call.args[2] = self.visit(node.args[0])
-            return ast.copy_location(call, node)
-        self_made = isinstance(kind, type) and is_class(kind) and not is_error(kind)
-        function = name_of(self.encoding.class_name(kind)) if self_made else self.visit(node.func)
-        args = [self.visit(each) for each in node.args]
-        keywords = [ast.keyword(each.arg, self.visit(each.value)) for each in node.keywords]
-        if self_made and any(each.arg is None for each in keywords) and any(map(is_taken, fields_of(kind))):
-            raise UnplainError(f"{kind.__name__} has fields with the names of builtins")
-        if self_made and fields_of(kind):
-            keywords = [ast.keyword(shown_name(each.arg), each.value) if each.arg else each for each in keywords]
-        return ast.copy_location(ast.Call(function, args, keywords), node)
-
-    def _asked_of_class(self, node: ast.Call) -> ast.AST | None:
-        """``isinstance(thing, kind)`` and the like for classes of the user's; None for another call."""
+        """A call, which may ask for a class."""
         match node:
-            case ast.Call(ast.Name("isinstance"), [thing, kinds], []):
-                parts = kinds.elts if isinstance(kinds, ast.Tuple) else [kinds]
-                if not any(is_class(self._held(each)) for each in parts):
-                    self._require_builtins(parts)
-                    return None
-                found: list[ast.expr] = [self._asked("isinstance", thing, each) for each in parts]
-                if len(found) > 1 and not isinstance(thing, ast.Name):
-                    raise UnplainError(f"it has {ast.unparse(node)}")
-                made = ast.BoolOp(ast.Or(), found) if len(found) > 1 else found[0]
-                return ast.copy_location(made, node)
-            case ast.Call(ast.Name("is_exactly"), [thing, kind], []):
-                return ast.copy_location(self._asked("is_exactly", thing, kind), node)
-        return None
+            case ast.Call(ast.Name("isinstance"), [_, kinds], []):
+                for each in kinds.elts if isinstance(kinds, ast.Tuple) else [kinds]:
+                    self._require_known(each)
+            case ast.Call(ast.Name("is_exactly"), [_, kind], []) if not is_of_user(self._held(kind)):
+                raise UnplainError(f"it asks whether something is a {ast.unparse(kind)}")
+        self.generic_visit(node)
+        return node
 
-    def _require_builtins(self, parts: Sequence[ast.expr]) -> None:
+    def _require_known(self, part: ast.expr) -> None:
         """Refuses classes of which a block knows no name, as in ``isinstance(x, Decimal)``."""
-        for each in parts:
-            kind = self.meant.get(each.id) if isinstance(each, ast.Name) else self._held(each)
-            if isinstance(kind, type) and BUILTINS.get(kind.__name__) is not kind:
-                raise UnplainError(f"it asks whether something is a {ast.unparse(each)}")
-
-    def _asked(self, name: str, thing: ast.expr, part: ast.expr) -> ast.expr:
-        """Whether a thing is of a class."""
-        kind = self._held(part)
-        if not is_class(kind) or is_named(kind):
-            if name != "isinstance" or is_class(kind):
-                raise UnplainError(f"it asks whether something is a {ast.unparse(part)}")
-            return ast.Call(name_of(name), [self.visit(thing), self.visit(part)], [])
-        own = "is_of_class" if name == "isinstance" else name
-        mark = labels(kind)[0]
-        return ast.Call(name_of(own), [self.visit(thing), ast.Constant(mark)], [])
+        kind = self.meant.get(part.id) if isinstance(part, ast.Name) else self._held(part)
+        if isinstance(kind, type) and BUILTINS.get(kind.__name__) is not kind and not is_of_user(kind):
+            raise UnplainError(f"it asks whether something is a {ast.unparse(part)}")
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         """A function of a module, or what an object or a class of the user's holds."""

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import ast
+import functools
 import math
 import re
+import sys
 from collections import Counter, OrderedDict, defaultdict, deque
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from enum import Enum, Flag
-from types import FunctionType
+from enum import Enum, EnumMeta
 from typing import Any
 
 from ....ops.runtime.primitives.plain_code.language import BUILTINS
-from ....ops.runtime.primitives.plain_code.library_values import is_value
+from ....ops.runtime.primitives.plain_code.library_values import is_value as is_of_library
+from ....ops.runtime.primitives.plain_code.objects.made_enums import BASES, is_value
 
 SCALARS = (bool, int, float, complex, str, bytes, type(None))
 MOST_LEVELS = 50
@@ -32,26 +34,23 @@ def is_plain(thing: Any, levels: int = MOST_LEVELS) -> bool:
         return all(is_plain(each, levels - 1) for each in thing)
     if kind in (dict, Counter, OrderedDict):
         return all(is_plain(k, levels - 1) and is_plain(v, levels - 1) for k, v in thing.items())
-    return kind in SCALARS or kind in (re.Pattern, re.RegexFlag) or is_member(thing) or is_value(thing)
+    return kind in SCALARS or kind in (re.Pattern, re.RegexFlag) or is_member(thing) or is_of_library(thing)
 
 
 def is_member(thing: Any) -> bool:
-    """Whether a thing is a member of an Enum with a plain value; a number or text is one of IntEnum or StrEnum."""
-    if isinstance(thing, int | str) and counting_base(type(thing)):
-        return True
-    if not isinstance(thing, Enum) or isinstance(thing, int | str | Flag) or type(thing.value) not in SCALARS:
-        return False
-    return type(thing).__eq__ is object.__eq__ and type(thing).__hash__ is Enum.__hash__
+    """Whether a thing is a member of an Enum that a block makes anew."""
+    return isinstance(thing, Enum) and bool(enum_base(type(thing)))
 
 
-def counting_base(kind: Any) -> str:
-    """The base of an Enum whose members are numbers or texts and have nothing of their own; empty for another class."""
-    if not isinstance(kind, type) or len(kind.__mro__) < 2 or not issubclass(kind, Enum):
+@functools.lru_cache(256)
+def enum_base(kind: Any) -> str:
+    """The name in a block of the bases of an Enum, whose members are plain values; empty for another class."""
+    if type(kind) is not EnumMeta or kind.__module__.partition(".")[0] in sys.stdlib_module_names:
         return ""
-    base = kind.__mro__[1]
-    own = [each for each in vars(kind).values() if isinstance(each, FunctionType | property | classmethod)]
-    users = [each for each in own if not isinstance(each, FunctionType) or each.__module__ == kind.__module__]
-    return base.__name__ if base.__module__ == "enum" and base.__name__ in ("IntEnum", "StrEnum") and not users else ""
+    found = next((name for name, bases in BASES.items() if bases == kind.__bases__), "")
+    plain = all(is_value(each.value) for each in kind.__members__.values())
+    same = kind.__eq__ in (object.__eq__, int.__eq__, str.__eq__, float.__eq__)
+    return found if plain and same else ""
 
 
 def literal(thing: Any, part: Any = None) -> ast.expr:
@@ -87,7 +86,7 @@ def literal(thing: Any, part: Any = None) -> ast.expr:
         return _made(kind.__name__, items)
     if kind is re.Pattern:
         return _made("re.compile", ast.Constant(thing.pattern), ast.Constant(int(thing.flags) & ~int(re.UNICODE)))
-    if is_value(thing):
+    if is_of_library(thing):
         return _value(thing)
     return _of_library(thing, part)
 
@@ -139,21 +138,3 @@ def _made(name: str, *args: ast.expr) -> ast.expr:
 def name_of(name: str) -> ast.expr:
     """A name as an expression."""
     return ast.Name(name, ast.Load())
-
-
-def member_source(thing: Any) -> ast.expr:
-    """What makes a member of an Enum."""
-    kind = type(thing)
-    if base := counting_base(kind):
-        return name_call("counting_member", base, kind.__name__, thing.name, *members(kind))
-    return name_call("member", kind.__name__, thing.name, thing.value)
-
-
-def members(kind: Any) -> list[Any]:
-    """The names and values of the members of an Enum, one after the other."""
-    return [part for name, each in kind.__members__.items() for part in (name, each.value)]
-
-
-def name_call(name: str, *given: Any) -> ast.Call:
-    """A call with constants."""
-    return ast.Call(ast.Name(name, ast.Load()), [ast.Constant(each) for each in given], [])

@@ -148,7 +148,7 @@ def plainly(lines: Sequence[ast.stmt]) -> list[ast.stmt]:
 
 SAME = "is_same_object"
 """The function of a block that stands for ``is``."""
-ASKED = (SAME, "is_same_class", "is_exactly", "class_name", "made_like", "place_of")
+ASKED = (SAME, "is_same_class", "is_exactly", "class_name", "class_asked", "base_method", "place_of")
 """Functions of a block that stand for forms of Python."""
 _OF_OPERATORS = {
     "__getitem__": "lambda key, items=None: items[key]",
@@ -166,6 +166,10 @@ def _class_asked(part: ast.expr) -> ast.expr | None:
         case ast.Call(ast.Name("type"), [thing], []) | ast.Attribute(thing, "__class__"):
             return thing
     return None
+
+
+def _class_of(thing: ast.expr) -> ast.expr:
+    return ast.copy_location(ast.Call(ast.Name("class_asked", ast.Load()), [thing], []), thing)
 
 
 def _second(pair: tuple[ast.expr | None, ast.expr]) -> bool:
@@ -196,6 +200,8 @@ class _Unannotated(ast.NodeTransformer):
             case ast.Attribute(inner, "__name__") if (thing := _class_asked(inner)) is not None:
                 return ast.copy_location(ast.Call(ast.Name("class_name", ast.Load()), [self.visit(thing)], []), node)
         self.generic_visit(node)
+        if node.attr == "__class__":
+            return _class_of(node.value)
         form = _OF_OPERATORS.get(node.attr)
         if form is None or not isinstance(node.ctx, ast.Load):
             return node
@@ -218,12 +224,10 @@ class _Unannotated(ast.NodeTransformer):
         return call if isinstance(node.ops[0], ast.Is | ast.Eq) else ast.UnaryOp(ast.Not(), call)
 
     def visit_Call(self, node: ast.Call) -> Any:
-        """``type(self)(…)`` as a call."""
-        thing = _class_asked(node.func)
+        """``type(self)`` as a call of a function of the block."""
+        thing = _class_asked(node)
         self.generic_visit(node)
-        if thing is None:
-            return node
-        return ast.Call(ast.Name("made_like", ast.Load()), [thing, *node.args], node.keywords)
+        return node if thing is None else _class_of(node.args[0])
 
     def visit_Expr(self, node: ast.Expr) -> Any:
         """A text alone, which documents something."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ....graph.errors import GraphError
 from .block_tensors import MODULES
 from .language import BUILTINS, LIBRARY, METHODS, OF_PATTERNS, SYNTAX
-from .objects.makers import MAKERS
+from .objects.makers import CLASSES, MAKERS, PARTS
 
 _SINGLE = (None, True, False)
 _NO_ERROR = "an except without one of Python's errors"
@@ -87,9 +87,9 @@ def _are_errors(node: ast.AST) -> bool:
 
 def _is_error(part: ast.expr | None) -> bool:
     match part:
-        case None | ast.Attribute(ast.Name("decimal"), "InvalidOperation") | ast.Call(ast.Name("error_class")):
-            return True
-    return isinstance(part, ast.Name) and part.id in BUILTINS
+        case None | ast.Name() | ast.Attribute(ast.Name("decimal"), "InvalidOperation"):
+            return True  # a name means one of Python's errors, or a class of the block
+    return False
 
 
 def checked(text: str) -> ast.Module:
@@ -108,7 +108,7 @@ def checked(text: str) -> ast.Module:
     if unknown := _unknown_methods(tree):
         raise GraphError("a block of plain Python asks for a method that none has", got=min(unknown))
     for line in tree.body:
-        if not isinstance(line, ast.FunctionDef) and not _is_constant(line):
+        if not (has_plain_defaults(line) if isinstance(line, ast.FunctionDef) else _is_constant(line)):
             raise GraphError("a block of plain Python does more than define functions", got=type(line).__name__)
     if not tree.body or not isinstance(tree.body[-1], ast.FunctionDef):
         raise GraphError("a block of plain Python has no function")
@@ -128,21 +128,28 @@ def _unknown_methods(tree: ast.Module) -> set[str]:
 
 
 def _is_constant(line: ast.stmt) -> bool:
-    """Whether a line sets a name to a literal, a pattern, or a number or set that has no literal."""
+    """Whether a line sets a name to a literal, a pattern, a number or set that has no literal, or a class."""
     match line:
         case ast.Assign([ast.Name()], ast.Call(ast.Attribute(ast.Name("re"), "compile"), args, [])):
             return all(isinstance(each, ast.Constant) for each in args)
-        case ast.Assign([ast.Name()], ast.Call(ast.Name("member" | "counting_member"), args, [])):
-            return all(isinstance(each, ast.Constant) for each in args)
         case ast.Assign([ast.Name()], value):
-            names = [each for each in _parts(value) if isinstance(each, ast.Name)]
-            return all(isinstance(each, _LITERAL) or _is_named(each) or each in names for each in _parts(value))
+            return _is_literal(value)
     return False
+
+
+def _is_literal(value: ast.AST) -> bool:
+    return all(isinstance(each, _LITERAL) or _is_named(each) for each in _parts(value))
+
+
+def has_plain_defaults(function: ast.FunctionDef) -> bool:
+    """Whether nothing is reckoned where a function is defined."""
+    given = function.args
+    return all(map(_is_literal, [*given.defaults, *(each for each in given.kw_defaults if each is not None)]))
 
 
 _LITERAL = (
     ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.UnaryOp, ast.USub, ast.UAdd, ast.BinOp, ast.Add, ast.Sub,
-    ast.Load,
+    ast.Load, ast.Name, ast.keyword,
 )  # fmt: skip
 
 
@@ -158,7 +165,7 @@ def _is_named(part: ast.AST) -> bool:
     return isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id in _MAKERS
 
 
-_MAKERS = ("float", "set", "frozenset", "dict", "record")
+_MAKERS = ("float", "set", "frozenset", "dict", "record", *CLASSES, *PARTS)
 
 
 def _parts(value: ast.AST) -> Iterator[ast.AST]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import string
 from collections import defaultdict
@@ -15,7 +16,9 @@ from ..text import texts
 from .block_refusals import refuse, within
 from .gone_through import bounded_items, ordered
 from .library_values import VALUES, text_of_value
-from .objects.things import Thing, class_name
+from .language import FILE
+from .objects.made_classes import MadeClass, is_object
+from .objects.made_dataclasses import is_generated
 from .objects.user_names import names_a_function_of_a_block
 
 _SCALARS = (str, int, float, complex, bool, bytes, type(None))
@@ -37,18 +40,50 @@ class Shown:
         return self.text
 
 
-def _text_of(thing: Thing, asked: tuple[str, ...]) -> str:
+def _text_of(thing: Any, asked: tuple[str, ...]) -> str:
     """The text of an object, by the first of some methods that its class has."""
-    kind = thing.kind
+    kind = type(thing)
     for name in asked:
-        if name in kind.methods:
-            found = kind.methods[name](thing)
+        holder = next(each for each in kind.__mro__ if name in vars(each))
+        if type(holder) is MadeClass and is_generated(holder, name):
+            fields = [each.name for each in dataclasses.fields(holder) if each.repr]  # type: ignore[arg-type]  # is one
+            return joined(
+                kind.__qualname__, "(", ", ".join(f"{each}={shown(getattr(thing, each))}" for each in fields), ")"
+            )
+        if type(holder) is MadeClass:
+            found = getattr(kind, name)(thing)
             if type(found) is not str:
-                raise TypeError(f"{name} returned non-string (type {class_name(found)})")
+                raise TypeError(f"{name} returned non-string (type {type(found).__name__})")
             return found
-    if kind.table is None or kind.table[2] is None:
-        refuse("only numbers, texts and containers of them can be made a text", got=f"an object of {kind.name}")
-    return joined(kind.table[7], "(", ", ".join(f"{name}={shown(thing.get(name))}" for name in kind.table[2]), ")")
+        if holder is not object:  # an error
+            return str(require_plain(thing)) if name == "__str__" else repr(require_plain(thing))
+    found = f"an object of {kind.__name__}"
+    return str(refuse("only numbers, texts and containers of them can be made a text", got=found))
+
+
+def _text_of_member(value: Enum, conversion: str, spec: str) -> str:
+    """The text of a member of an Enum, as from Python 3.11 on."""
+    name = "__repr__" if conversion in ("r", "a") else "__str__"
+    own = getattr(getattr(type(value), name), "__code__", None)
+    if own is not None and own.co_filename == FILE:
+        return _text_of_found(getattr(value, name)(), name, spec, conversion)
+    bases = [each.__name__ for each in type(value).__bases__]
+    if name == "__str__" and bases != ["Enum"]:
+        if bases[-1] == "Enum":  # Python 3.12 shows it otherwise than Python 3.10
+            refuse("the text of a member of an Enum with values of another class", fix="Write member.value.")
+        return formatted(value.value, "", spec)
+    return _text_of_found(getattr(value, name)(), name, spec, conversion)
+
+
+def _text_of_found(found: Any, name: str, spec: str, conversion: str) -> str:
+    if type(found) is not str:
+        raise TypeError(f"{name} returned non-string (type {type(found).__name__})")
+    return format(ascii_of(found) if conversion == "a" else found, spec)
+
+
+def ascii_of(text: str) -> str:
+    """A text whose letters are escaped where they are no ASCII."""
+    return text.encode("ascii", "backslashreplace").decode("ascii")
 
 
 _ANY, _EXACT = ("__str__", "__repr__"), ("__repr__",)
@@ -56,7 +91,7 @@ _ANY, _EXACT = ("__str__", "__repr__"), ("__repr__",)
 
 def _with_shown(value: Any, left: list[int], asked: tuple[str, ...]) -> Any:
     """The value, with texts in the places of objects."""
-    if isinstance(value, Thing):
+    if is_object(value):
         text = _text_of(value, asked)
         left[0] -= len(text)
         if left[0] < 0:
@@ -75,12 +110,12 @@ def _has_things(value: Any) -> bool:
     if isinstance(value, list | tuple | dict):
         inner = [*value, *value.values()] if isinstance(value, dict) else value
         return any(type(each) not in _SCALARS and _has_things(each) for each in inner)
-    return isinstance(value, Thing)
+    return is_object(value)
 
 
 def as_shown(value: Any, conversion: str = "") -> Any:
     """What may be made a text, with texts in the places of the objects in it."""
-    if not isinstance(value, Thing):
+    if not is_object(value):
         within(check_nesting, [value])
         if not _has_things(value):
             return require_plain(value)
@@ -113,7 +148,7 @@ def require_plain(value: Any, others: tuple[type, ...] = ()) -> Any:
             waiting += [item for item in each.values() if type(item) not in _TEXTED] if isinstance(each, dict) else []
         elif isinstance(each, set | frozenset) and all(type(item) in _SCALARS for item in each):
             ordered(each)
-        elif not isinstance(each, (*_SCALARS, *others)):
+        elif not isinstance(each, (*_SCALARS, Enum, *others)):
             refuse("only numbers, texts and containers of them can be made a text", got=type(each).__name__)
     return value
 
@@ -125,12 +160,12 @@ def formatted(value: Any, conversion: str, spec: str) -> str:
         return str(value)
     if kind in VALUES:
         return text_of_value(value, conversion, spec)
-    if isinstance(value, Enum) and not conversion:
-        return formatted(value.value, "", spec)  # as from Python 3.11 on
+    if isinstance(value, Enum):
+        return _text_of_member(value, conversion, spec)
     if kind not in _SCALARS:
         found = as_shown(value, conversion)
         if spec and not conversion:
-            raise TypeError(f"unsupported format string passed to {class_name(value)}.__format__")
+            raise TypeError(f"unsupported format string passed to {type(value).__name__}.__format__")
         if found is not value or isinstance(value, BaseException | set | frozenset):
             value = found
             value, conversion = {"r": repr, "a": ascii}.get(conversion, str)(value), ""
@@ -159,9 +194,9 @@ def shown(value: Any, /) -> str:
 def filled_in(text: Any, value: Any) -> Any:
     """``text % value``."""
     if isinstance(text, str | bytes):
-        value = (value,) if isinstance(value, Thing) else value
+        value = (value,) if is_object(value) else value
         if isinstance(value, tuple) and "%r" not in str(text):
-            value = tuple(as_shown(each).text if isinstance(each, Thing) else each for each in value)
+            value = tuple(as_shown(each).text if is_object(each) else each for each in value)
         require_plain(value)
     return within(bounded.mod, text, value)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from .. import bounded
 from .block_refusals import refuse, within
-from .objects.things import Thing
+from .objects.made_classes import is_object
 
 SETS = "a set of texts is gone through, whose order is another one in each process"
 _SETS = (set, frozenset)
@@ -50,8 +50,8 @@ def counted(items: Any) -> Any:
     if isinstance(items, SIZED):
         require_few(items)
         return items
-    if isinstance(items, Thing) and (hasattr(items, "__iter__") or hasattr(items, "__getitem__")):
-        items = iter(items)  # type: ignore[call-overload]  # with what it has of Python's own methods
+    if is_object(items) and any(hasattr(type(items), each) for each in ("__iter__", "__getitem__")):
+        items = iter(items)
     return _counted(items) if hasattr(type(items), "__next__") else items
 
 

@@ -23,8 +23,8 @@ from .block_refusals import refuse, within
 from .gone_through import NAMES, bounded_items, counted, each_ordered, ordered, require_few
 from .growing_operators import FUNCTIONS
 from .language import CHANGE_FIRST, CHANGING, FILE, LIBRARY, LOOKING, OF_CLASSES
-from .objects.enum_members import EnumMember, is_record
-from .objects.things import CarefulFields, Thing, as_dict, replaced
+from .objects.made_classes import Attributes, MadeClass, attribute_of, fields_of, is_object, part_of_class
+from .objects.made_enums import MadeEnum, has_part, is_record
 
 CHANGES_OTHERS = "a block of plain Python changes a container that is not its own"
 
@@ -60,8 +60,8 @@ class Guarded:
             AttributeError: it has none of that name, or none that a block may call.
         """
         kind = type(thing)
-        if isinstance(thing, Thing):
-            return thing.get(name)
+        if type(kind) is MadeClass:
+            return attribute_of(thing, name)
         if name in _DIRECT.get(kind, ()):
             return getattr(thing, name)
         if name in _CHANGERS.get(kind, ()):
@@ -81,28 +81,43 @@ class Guarded:
         if is_record(thing, name):
             return getattr(thing, name)
         if isinstance(thing, Enum):
-            return getattr(thing, name) if name in ("name", "value") else self.attribute(thing.value, name)
+            own = name in ("name", "value") or (type(kind) is MadeEnum and has_part(kind, name))
+            return getattr(thing, name) if own else self._of_value(thing, name)
+        if kind is MadeClass:
+            return part_of_class(thing, name)
+        if kind is MadeEnum and has_part(thing, name):
+            return getattr(thing, name)
         if not hasattr(thing if kind is type else kind, name):
             raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
         return refuse(f"a block of plain Python asks a {kind.__name__} for {name!r}", expected="a method of its list")
 
-    def fields(self, thing: Any) -> Any:
-        """The fields of an object of the block, one of which is about to be set."""
-        if not isinstance(thing, Thing) or isinstance(thing, EnumMember):
+    def _of_value(self, thing: Enum, name: str) -> Any:
+        """A method that a member of an Enum has as a number or a text."""
+        if not isinstance(thing, int | str | float):
+            raise AttributeError(f"{type(thing).__name__!r} object has no attribute {name!r}")
+        return self.attribute(thing.value, name)
+
+    def changed(self, thing: Any) -> Any:
+        """An object of the block, an attribute of which is about to be set."""
+        if not is_object(thing):
             refuse(f"a block of plain Python sets an attribute of a {type(thing).__name__}")
         if id(thing) in self.others:
-            refuse("a block of plain Python changes an object that does not change", got=thing.kind.name)
-        return CarefulFields(thing) if thing.kind.careful else thing.fields
+            refuse("a block of plain Python changes an object that does not change", got=type(thing).__name__)
+        return thing
+
+    def attributes(self, thing: Any) -> Attributes:
+        """The attributes of such an object as entries."""
+        return Attributes(self.changed(thing))
 
     def hold(self, thing: Any) -> Any:
         """A thing from outside of the block, of which it changes nothing."""
         waiting, held = [thing], {*self.others}
         while waiting:
             each = waiting.pop()
-            if not isinstance(each, (Thing, tuple, *_CHANGED)) or id(each) in held:
+            if not (is_object(each) or isinstance(each, (tuple, *_CHANGED))) or id(each) in held:
                 continue
             held.add(id(each))
-            parts: Any = each.fields if isinstance(each, Thing) else each
+            parts = fields_of(each) if is_object(each) else each
             waiting += parts.values() if isinstance(parts, dict) else parts
         self.others = held
         return thing
@@ -239,7 +254,7 @@ def _library(module: str, name: str, found: Callable[..., Any]) -> Callable[...,
 _LIMITED: dict[tuple[str, str], Callable[..., Any]] = {
     ("re", "sub"): block_texts.substituted, ("json", "dumps"): block_texts.as_json,
     ("unicodedata", "normalize"): block_texts.normalized, ("itertools", "accumulate"): accumulated,
-    ("functools", "reduce"): reduced, ("dataclasses", "asdict"): as_dict, ("dataclasses", "replace"): replaced,
+    ("functools", "reduce"): reduced,
     ("itertools", "starmap"): lambda function, items: itertools.starmap(function, each_ordered(items)),
     **library_values.FUNCTIONS, ("re", "findall"): block_texts.all_found, ("re", "split"): block_texts.cut_apart,
 }  # fmt: skip

@@ -11,11 +11,11 @@ from .language import LIBRARY, OF_CLASSES
 
 GUARDS = (
     "<attribute>", "<own>", "<ordered>", "<bounded>", "<each_ordered>", "<gathered>", "<few>", "<augmented>",
-    "<augment_entry>", "<function>", "<formatted>", "<joined>", "<tick>", "<fields>", "<counted>", "<entry>",
+    "<augment_entry>", "<function>", "<formatted>", "<joined>", "<tick>", "<changed>", "<attributes>", "<counted>", "<entry>",
 )  # fmt: skip
 """What stands in the code for the operations; no text of a file can name them."""
 ATTRIBUTE, OWN, ORDERED, BOUNDED, EACH_ORDERED, GATHERED, FEW, *_REST = GUARDS
-AUGMENTED, AUGMENT_ENTRY, FUNCTION, FORMATTED, JOINED, TICK, FIELDS, COUNTED, ENTRY = _REST
+AUGMENTED, AUGMENT_ENTRY, FUNCTION, FORMATTED, JOINED, TICK, CHANGED, ATTRIBUTES, COUNTED, ENTRY = _REST
 PAYING = (GATHERED, FEW, AUGMENTED, FORMATTED, JOINED)
 """Those whose results are counted under a budget."""
 GIVING = (ATTRIBUTE, FUNCTION)
@@ -58,8 +58,8 @@ class Guarding(ast.NodeTransformer):
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         """A function of a module, or a method."""
         if isinstance(node.ctx, ast.Store):
-            fields = _call(FIELDS, node, self.visit(node.value))
-            return ast.copy_location(ast.Subscript(fields, ast.Constant(node.attr), ast.Store()), node)
+            node.value = _call(CHANGED, node, self.visit(node.value))
+            return node
         if isinstance(node.value, ast.Name) and node.value.id in (*LIBRARY, *MODULES):
             return _call(FUNCTION, node, ast.Constant(node.value.id), ast.Constant(node.attr))
         if isinstance(node.value, ast.Name) and any(node.value.id == each.__name__ for each in OF_CLASSES):
@@ -80,7 +80,7 @@ class Guarding(ast.NodeTransformer):
             if isinstance(node.target, ast.Subscript):
                 table, key = self.visit(node.target.value), _as_value(self.visit(node.target.slice))
             else:
-                table = _call(FIELDS, node, self.visit(node.target.value))
+                table = _call(ATTRIBUTES, node, self.visit(node.target.value))
                 key = ast.copy_location(ast.Constant(node.target.attr), node)
             entry = _call(ENTRY, node, table, key)
             return ast.copy_location(ast.Expr(_call(AUGMENT_ENTRY, node, name, entry, value)), node)

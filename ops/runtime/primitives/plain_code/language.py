@@ -62,7 +62,7 @@ LIBRARY: Mapping[str, tuple[str, ...]] = {
     "bisect": ("bisect", "bisect_left", "bisect_right", "insort", "insort_left", "insort_right"),
     "statistics": ("mean", "fmean", "median", "stdev", "pstdev", "variance", "pvariance", "mode"),
     "operator": ("itemgetter",),
-    "dataclasses": ("asdict", "replace"),
+    "dataclasses": ("asdict", "astuple", "replace"),
     "copy": ("copy", "deepcopy"),
     "unicodedata": ("normalize", "category", "combining"),
     **library_values.LIBRARY,

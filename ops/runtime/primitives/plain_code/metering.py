@@ -93,6 +93,10 @@ class Metered:
     def __init__(self, budget: Meter | None, name: str, others: Collection[int]) -> None:
         self.budget, self.name, self.others, self.left = budget, name, others, _BETWEEN
 
+    def begin(self, others: Collection[int]) -> None:
+        """Begins a run that is given other containers."""
+        self.others, self.left = others, _BETWEEN
+
     def tick(self) -> None:
         """A round of a loop, or a call."""
         self.check(_ROUND)

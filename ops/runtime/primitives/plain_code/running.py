@@ -6,32 +6,27 @@ import ast
 import builtins
 import copy
 import re
-from collections.abc import Iterator
 from contextlib import nullcontext
 from functools import lru_cache
-from types import FunctionType
 from typing import Any
 
 from ....graph.errors import GraphError, GuardError
 from ...interrupts.unheard import Unheard
-from ..control_flow import round_counter
 from ..nesting import check_nesting
-from . import block_tensors, block_texts, gone_through, guarded
+from . import block_tensors
 from .allowed import checked
-from .block_refusals import RefusedError, ticking
-from .growing_operators import FUNCTIONS
-from .guarded_text import CALLED, GIVING, GUARDS, OPERATOR, PAYING, TICK, Guarding, makes_sets
-from .language import BUILTINS, FILE, MUTATES
+from .block_refusals import RefusedError
+from .bound_names import BoundNames, containers
+from .guarded_text import Guarding, makes_sets
+from .language import FILE, MUTATES
 from .library_values import bounded_decimals
-from .metering import Metered, meter, tensors_charged
-from .objects.makers import HELD, MAKERS
+from .metering import Meter, meter, tensors_charged
 from .objects.user_names import renamed, taken_out
 
 OF_TENSORS = "T"
 """How the names of arguments begin that may hold tensors."""
 LONGEST = 1 << 22
 """The characters of the longest block."""
-_CONTAINERS = (list, dict, set)
 _PLACE = re.compile(r"  # (\S+:\d+ in .*)$")
 
 
@@ -58,7 +53,7 @@ class Block:
             self.changes = stores or bool(attributes & MUTATES)
             function = tree.body[-1]
             assert isinstance(function, ast.FunctionDef)  # says `checked`
-            self.name = function.name
+            self.name, self.count = function.name, len(function.args.posonlyargs + function.args.args)
             names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
             self.tensors = bool(names & {*block_tensors.MODULES}) or any(
                 each.arg.startswith(OF_TENSORS) for each in function.args.args
@@ -71,8 +66,7 @@ class Block:
         self.lines = text.split("\n")
         targets = [name for each in tree.body if isinstance(each, ast.Assign) for name in each.targets]
         self.constants = {name.id for name in targets if isinstance(name, ast.Name)}
-        self.held = self._names(guarded.Guarded(()))
-        self.fixed = {id(each) for name in self.constants for each in containers(self.held[name])}
+        self.idle = [self._new_names(None)]
 
     def check_count(self, count: int) -> None:
         """Checks how many arguments it is given.
@@ -80,22 +74,11 @@ class Block:
         Raises:
             GraphError: it takes another number.
         """
-        expected = self.held[self.name].__code__.co_argcount
+        expected = self.count
         if count != expected:
             raise GraphError(
                 "a block of plain Python is given another number of arguments", got=count, expected=expected
             )
-
-    def _names(self, guards: guarded.Guarded) -> dict[str, Any]:
-        """The global names of the block."""
-        found = {"__import__": block_tensors.imported} if self.tensors else {}
-        names = {"__builtins__": found, **BUILTINS, **{CALLED.format(n): f for n, f in guarded.CALLS.items()}}
-        names |= {"<slice>": builtins.slice, **_operations(guards), **_OPERATORS, **MAKERS}
-        try:
-            exec(self.code, names)  # a text that was checked, without builtins
-        except RefusedError as refusal:  # of a constant
-            raise GraphError("a block of plain Python is malformed", got=str(refusal)[:80]) from None
-        return names
 
     def run(self, given: tuple[Any, ...]) -> Any:
         """What the block gives for some arguments.
@@ -103,31 +86,44 @@ class Block:
         Raises:
             GuardError: it does what a block must not do.
         """
-        others = self.fixed
+        budget = meter.get() if self.metered else None
+        bound = self._bound(budget)
+        others = bound.fixed
         if self.changes:
             others = others | {id(each) for each in containers(given)}
         tensors = [*block_tensors.tensors_in(given)] if self.changes or self.tensors else []
-        memory = {block_tensors.memory_of(each) for each in tensors}
-        metered = Metered(meter.get(), FILE, others) if self.metered else None
-        names = self._bound(guarded.Guarded(others, memory), metered)
+        bound.begin(others, {block_tensors.memory_of(each) for each in tensors})
         try:
             decimals = bounded_decimals() if self.decimals else nullcontext()
             if self.tensors:
-                with block_tensors.device_of(tensors) or nullcontext(), tensors_charged(metered), decimals:
-                    found = names[self.name](*given)
+                with block_tensors.device_of(tensors) or nullcontext(), tensors_charged(bound.metered), decimals:
+                    found = bound.names[self.name](*given)
             else:
                 with decimals:
-                    found = names[self.name](*given)
+                    found = bound.names[self.name](*given)
         except RefusedError as refusal:
             refusal.error.user_line = self._place(refusal)  # type: ignore[attr-defined]  # for the message
             raise refusal.error from None
         except Exception as error:
             error.user_line = self._place(error)  # type: ignore[attr-defined]  # for the message
             raise
+        finally:
+            if budget is None:
+                self.idle.append(bound)
         check_nesting([found])
-        if self.fixed and any(id(each) in self.fixed for each in containers(found)):
+        if bound.fixed and any(id(each) in bound.fixed for each in containers(found)):
             found = copy.deepcopy(found)
         return found
+
+    def _bound(self, budget: Meter | None) -> BoundNames:
+        """Names that no other run has now."""
+        try:
+            return self.idle.pop() if budget is None else self._new_names(budget)
+        except IndexError:
+            return self._new_names(None)
+
+    def _new_names(self, budget: Meter | None) -> BoundNames:
+        return BoundNames(self.code, self.constants, self.tensors, self.metered, budget)
 
     def _place(self, error: BaseException) -> str:
         """The user's line from which an error came, as a comment says; empty where none does."""
@@ -138,58 +134,6 @@ class Block:
             trace = trace.tb_next
         found = _PLACE.search(self.lines[number - 1]) if number else None
         return found[1] if found else ""
-
-    def _bound(self, guards: guarded.Guarded, metered: Metered | None) -> dict[str, Any]:
-        """The global names with other guards; the constants stay."""
-        names = self.held | _operations(guards)
-        if metered is not None and metered.budget is None:
-            names[TICK] = metered.look
-        elif metered is not None:
-            names |= {CALLED.format(name): metered.charging(each) for name, each in guarded.CALLS.items()}
-            names |= {name: metered.charging(names[name]) for name in (*PAYING, *_OPERATORS, HELD)}
-            names |= {name: metered.giving(names[name]) for name in GIVING} | {TICK: metered.tick}
-        for name, each in self.held.items():
-            if isinstance(each, FunctionType) and each.__code__.co_filename == FILE:
-                names[name] = _rebound(each, names)
-        return names
-
-
-_OPERATORS = {OPERATOR.format(name): each for name, each in FUNCTIONS.items()}
-
-
-def _operations(guards: guarded.Guarded) -> dict[str, Any]:
-    found = (
-        guards.attribute, guards.own, gone_through.ordered, gone_through.bounded_items, gone_through.each_ordered,
-        gone_through.gathered, gone_through.require_few, guards.augmented, guards.augment_entry,
-        guards.function, block_texts.formatted, block_texts.joined, ticking(round_counter()), guards.fields,
-        gone_through.counted, guarded.entry_of,
-    )  # fmt: skip
-    return {**dict(zip(GUARDS, found, strict=True)), HELD: guards.hold}
-
-
-def _rebound(function: FunctionType, names: dict[str, Any]) -> FunctionType:
-    found = FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
-    found.__kwdefaults__ = function.__kwdefaults__
-    return found
-
-
-def containers(thing: Any) -> Iterator[Any]:
-    """The lists, dicts and sets in a thing, itself among them, each once."""
-    waiting, seen = [thing], set[int]()
-    while waiting:
-        each = waiting.pop()
-        if isinstance(each, _CONTAINERS):
-            if id(each) in seen:
-                continue
-            seen.add(id(each))
-            yield each
-        if isinstance(each, dict):
-            waiting += [item for item in each.values() if not isinstance(item, _PLAIN)]
-        elif isinstance(each, list | tuple):
-            waiting += [item for item in each if not isinstance(item, _PLAIN)]
-
-
-_PLAIN = (str, int, float, bytes)
 
 
 @lru_cache(256)

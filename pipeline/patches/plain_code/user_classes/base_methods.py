@@ -9,15 +9,18 @@ from typing import Any
 from ..naming import MISSING
 from ..plain_literals import UnplainError
 
+ASKING = "base_method"
+"""The function of a block that gives them."""
+
 
 class BaseMethods(ast.NodeTransformer):
-    """Puts functions in the places of ``super().name``.
+    """Puts calls of that function in the places of ``super().name``.
 
     Args:
         function: the method.
 
     Attributes:
-        found: those functions, by the names that stand for them.
+        found: its class, by the name that stands for it.
     """
 
     def __init__(self, function: FunctionType) -> None:
@@ -26,20 +29,18 @@ class BaseMethods(ast.NodeTransformer):
         self.kind = content(cells["__class__"]) if "__class__" in cells else None
         self.found = dict[str, Any]()
 
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        """A call."""
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        """An attribute."""
         self.generic_visit(node)
-        match node.func:
-            case ast.Attribute(ast.Call(ast.Name("super"), []), name) if isinstance(self.kind, type):
-                method = getattr(super(self.kind, self.kind), name, None)
-                if method is object.__init__ and not node.args and not node.keywords:
-                    return ast.copy_location(ast.Constant(None), node)
-                if len(self.kind.__bases__) != 1 or not isinstance(method, FunctionType):
-                    raise UnplainError(f"it asks for {ast.unparse(node.func)}")
-                stands = f"B{len(self.found)}_{self.kind.__name__}"
-                self.found[stands] = method
+        match node.value:
+            case ast.Call(ast.Name("super"), []) if isinstance(self.kind, type) and isinstance(node.ctx, ast.Load):
+                if not self.code.co_argcount:
+                    raise UnplainError(f"it asks for {ast.unparse(node)}")
+                stands = f"B0_{self.kind.__name__}"
+                self.found[stands] = self.kind
                 own = ast.Name(self.code.co_varnames[0], ast.Load())
-                call = ast.Call(ast.Name(stands, ast.Load()), [own, *node.args], node.keywords)
+                given = [ast.Name(stands, ast.Load()), own, ast.Constant(node.attr)]
+                call = ast.Call(ast.Name(ASKING, ast.Load()), given, [])
                 return ast.fix_missing_locations(ast.copy_location(call, node))
         return node
 

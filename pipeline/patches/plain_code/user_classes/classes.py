@@ -1,4 +1,4 @@
-"""Classes of the user's in a block: functions that make objects with their fields and methods."""
+"""Classes of the user's in a block: what makes each of them anew, of functions of the block."""
 
 from __future__ import annotations
 
@@ -8,24 +8,28 @@ import functools
 import inspect
 import sys
 from abc import ABC, ABCMeta
-from collections.abc import Callable, Mapping
-from types import FunctionType
+from types import FunctionType, MemberDescriptorType
 from typing import Any, Generic, Protocol
 
-from .....ops.runtime.primitives.plain_code.language import BUILTINS, LIBRARY
-from .....ops.runtime.primitives.plain_code.objects.things import SPECIAL
+from .....ops.runtime.primitives.plain_code.language import BUILTINS
+from .....ops.runtime.primitives.plain_code.objects.made_classes import SPECIAL
 from .....ops.runtime.user_code import attribute, is_users
-from ..plain_literals import UnplainError, is_plain, name_of
+from ..plain_literals import UnplainError, enum_base, name_of
+from .dataclass_fields import fields_and_options
 
-ORDINARY = (
+_ORDINARY = (
     "__module__", "__doc__", "__dict__", "__weakref__", "__annotations__", "__qualname__", "__firstlineno__",
     "__static_attributes__", "__annotate__", "__annotate_func__", "__annotations_cache__", "__abstractmethods__",
-    "__orig_bases__", "__slotnames__", "__parameters__", "__init__", "__post_init__",
+    "__orig_bases__", "__slotnames__", "__parameters__", "__slots__", "_abc_impl", "_is_protocol",
+    "_is_runtime_protocol",
 )  # fmt: skip
-_OF_DATACLASS = ("__match_args__", "__dataclass_fields__", "__dataclass_params__", "__replace__")
+_OF_DATACLASS = (
+    "__match_args__", "__dataclass_fields__", "__dataclass_params__", "__replace__", "__getstate__", "__setstate__",
+    "__setattr__", "__delattr__",
+)  # fmt: skip
 _EMPTY = (object, ABC, Generic, Protocol)
 """Bases that give an object nothing that a block asks for."""
-_DEFAULT = "<default>"
+_OF_ENUMS = ("__str__", "__repr__", "__lt__", "__le__", "__gt__", "__ge__", "__len__", "__bool__", "__call__")
 
 
 def is_class(thing: Any) -> bool:
@@ -41,260 +45,151 @@ def is_named(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields")
 
 
-def fields_of(kind: Any) -> tuple[str, ...]:
-    """The names of the fields of a dataclass, or of tuples with named ones."""
-    return tuple(kind._fields) if is_named(kind) else tuple(each.name for each in _fields(kind))
+def is_of_user(thing: Any) -> bool:
+    """Whether a thing is a class that a block makes anew."""
+    return isinstance(thing, type) and (is_class(thing) or is_named(thing) or bool(enum_base(thing)))
 
 
-def is_taken(name: str) -> bool:
-    """Whether a name is that of a builtin or a module of blocks."""
-    return name in BUILTINS or name in LIBRARY
-
-
-def shown_name(name: str) -> str:
-    """The name of a parameter that stands for a field: no function of a block sets the name of a builtin."""
-    return f"{name}_" if is_taken(name) else name
-
-
-def labels(kind: type) -> list[str]:
-    """The marks of a class and of its bases."""
-    return [f"{each.__module__}.{each.__qualname__}" for each in kind.__mro__ if each not in _EMPTY]
-
-
-def made_by(encoding: Any, kind: type, name: str) -> ast.FunctionDef:
-    """The function of a block that stands for a class.
+def source_of_class(encoding: Any, kind: Any) -> ast.Call:
+    """What makes a class.
 
     Args:
         encoding: of the block.
         kind: the class.
-        name: the name of the function.
 
     Raises:
         UnplainError: the class does more than a block knows.
     """
+    names: list[ast.expr] = [ast.Constant(kind.__name__), ast.Constant(kind.__qualname__)]
+    if base := enum_base(kind):
+        members = {name: ast.Constant(each.value) for name, each in kind.__members__.items()}
+        return _made("enum_class", [*names, ast.Constant(base), _dict(members), _dict(_parts_of_enum(encoding, kind))])
     if is_named(kind):
-        return _of_record(encoding, kind, name)
-    held = _held(kind)
-    table = dataclasses.is_dataclass(kind) and _is_generated(held["__init__"])
+        fields = ast.Tuple([ast.Constant(each) for each in kind._fields], ast.Load())
+        defaults = ast.Tuple([encoding.source_of(each) for each in kind._field_defaults.values()], ast.Load())
+        return _made("record_class", [*names, fields, defaults, _dict(_parts_of_tuple(encoding, kind))])
+    table = "__dataclass_params__" in vars(kind)
+    parts = _dict(_parts(encoding, kind, table))
+    given = [*names, _bases(encoding, kind), parts]
+    abstract = sorted(attribute(kind, "__abstractmethods__", ()))
+    more: list[ast.expr] = [ast.Tuple([*map(ast.Constant, abstract)], ast.Load())] if abstract else []
     if table:
-        arguments, fields = _of_dataclass(encoding, kind)
-    else:
-        arguments, fields = ast.arguments([], [], ast.arg("given"), [], [], ast.arg("named"), []), ast.Dict([], [])
-    made = ast.Call(name_of("new_object"), [name_of(encoding.kind_name(kind)), fields], [])
-    body: list[ast.stmt] = [ast.Assign([ast.Name("self", ast.Store())], made)]
-    if table and "__post_init__" in held:
-        body.append(_calling(encoding, held["__post_init__"], []))
-    if not table and "__init__" in held:
-        body.append(_calling(encoding, held["__init__"], [ast.Starred(name_of("given"), ast.Load())], "named"))
-    elif not table:
-        arguments = ast.arguments([], [], None, [], [], None, [])
-    return _defined(name, arguments, [*body, ast.Return(name_of("self"))])
+        return _made("data_class", [*given, *fields_and_options(encoding, kind), *more])
+    return _made("new_class", [*given, *more])
 
 
-def object_of(encoding: Any, thing: Any, part: Callable[[Any], ast.expr]) -> ast.expr:
-    """The source of an object of a class of the user's, as it is.
-
-    Args:
-        encoding: of the block.
-        thing: the object.
-        part: gives the source of what it holds.
-
-    Raises:
-        UnplainError: its class does more than a block knows.
-    """
-    kind = type(thing)
-    if is_named(kind):
-        values: list[ast.expr] = [ast.Tuple([ast.Constant(each) for each in record_fields(kind)], ast.Load())]
-        values.append(ast.Tuple([*map(part, thing)], ast.Load()))
-        return ast.Call(name_of("record"), [ast.Constant(kind.__name__), *values], [])
-    held = vars(thing)
-    fields = ast.Dict([ast.Constant(each) for each in held], [*map(part, held.values())])
-    return ast.Call(name_of("new_object"), [name_of(encoding.kind_name(kind)), fields], [])
+def _made(name: str, given: list[ast.expr]) -> ast.Call:
+    return ast.Call(name_of(name), given, [])
 
 
-def _calling(encoding: Any, function: Any, given: list[ast.expr], named: str = "") -> ast.stmt:
-    keywords = [ast.keyword(None, name_of(named))] if named else []
-    return ast.Expr(ast.Call(name_of(encoding.function(function)), [name_of("self"), *given], keywords))
+def _dict(parts: dict[str, ast.expr]) -> ast.expr:
+    return ast.Dict([*map(ast.Constant, parts)], [*parts.values()])
 
 
-def _held(kind: type) -> dict[str, Any]:
-    """What a class and its bases hold.
-
-    Raises:
-        UnplainError: it is more than a block knows.
-    """
-    held: dict[str, Any] = {}
-    for each in reversed(kind.__mro__):
-        if each in _EMPTY:
-            continue
-        if not is_class(each):
-            raise UnplainError(f"{kind.__name__} is a {each.__name__}")
-        held |= vars(each)
-    held.pop("_abc_impl", None)
-    held = {name: thing for name, thing in held.items() if name not in ("_is_protocol", "_is_runtime_protocol")}
-    table = dataclasses.is_dataclass(kind)
-    for name, thing in held.items():
-        known = name in ORDINARY or name in SPECIAL or (table and name in _OF_DATACLASS)
-        hashes = name == "__hash__" and (thing is None or (table and _is_generated(thing)))
-        frozen = name in ("__setattr__", "__delattr__") and table and _is_generated(thing)
-        if name.startswith("__") and not (known or hashes or frozen):
-            raise UnplainError(f"{kind.__name__} has a {name} of its own")
-    return held
+def _bases(encoding: Any, kind: type) -> ast.expr:
+    found: list[ast.expr] = []
+    for each in kind.__bases__:
+        if is_class(each):
+            found.append(name_of(encoding.class_name(each)))
+        elif each not in _EMPTY:
+            if not issubclass(each, Exception) or BUILTINS.get(each.__name__) is not each:
+                raise UnplainError(f"{kind.__name__} is a {each.__name__}")
+            found.append(name_of(each.__name__))
+    return ast.Tuple(found, ast.Load())
 
 
-def _is_generated(function: Any) -> bool:
+def is_generated(function: Any) -> bool:
     """Whether `dataclass` has written a function."""
     code = attribute(inspect.unwrap(function), "__code__", None)
     return code is not None and code.co_filename == "<string>"
 
 
-def kind_of(encoding: Any, kind: type, name: str, maker: str) -> ast.stmt:
-    """What makes the class itself, with its methods, getters, setters and constants.
-
-    Args:
-        encoding: of the block.
-        kind: the class.
-        name: the name of the variable.
-        maker: that of the function that makes its objects.
-    """
-    held, fields = _held(kind), {each.name for each in _fields(kind)}
-    methods, getters, setters, constants = (dict[str, ast.expr]() for _ in range(4))
-    for each, thing in held.items():
-        if each in fields or (each.startswith("__") and each not in SPECIAL):
+def _parts(encoding: Any, kind: type, table: bool) -> dict[str, ast.expr]:
+    """What a class itself holds, without the fields of a dataclass."""
+    found = dict[str, ast.expr]()
+    fields = attribute(kind, "__dataclass_fields__", {}) if table else {}
+    own = {name: thing for name, thing in vars(kind).items() if name not in _ORDINARY}
+    if not table and "__slots__" in vars(kind):
+        slots = vars(kind)["__slots__"]
+        names = (slots,) if isinstance(slots, str) else tuple(slots)
+        found["__slots__"] = ast.Tuple([*map(ast.Constant, names)], ast.Load())
+    for name, thing in own.items():
+        is_field = name in fields and name in attribute(kind, "__annotations__", {})
+        slot = isinstance(thing, MemberDescriptorType)
+        written = table and (name in _OF_DATACLASS or (name.startswith("__") and is_generated(thing)))
+        hashless = name == "__hash__" and thing is None and "__eq__" in vars(kind)
+        if is_field or slot or hashless or (written and (is_generated(thing) or not isinstance(thing, FunctionType))):
             continue
-        if isinstance(thing, FunctionType) and each in SPECIAL and dataclasses.is_dataclass(kind):
-            if not _is_generated(thing):
-                methods[each] = _method(encoding, thing)
-        elif isinstance(thing, FunctionType):
-            methods[each] = _method(encoding, thing)
-        elif isinstance(thing, property) and isinstance(thing.fget, FunctionType) and thing.fdel is None:
-            getters[each] = name_of(encoding.function(thing.fget))
-            if isinstance(thing.fset, FunctionType):
-                setters[each] = name_of(encoding.function(thing.fset))
-        elif isinstance(thing, staticmethod | classmethod):
-            constants |= _unbound(encoding, kind, each)
-        elif is_plain(thing):
-            constants[each] = encoding.source_of(thing)
-        else:
-            raise UnplainError(f"{kind.__name__}.{each} is a {type(thing).__name__}")
-    tables: list[ast.expr] = [
-        ast.Dict([ast.Constant(key) for key in each], [*each.values()])
-        for each in (methods, getters, setters, constants)
-    ]
-    marks = ast.Tuple([ast.Constant(each) for each in labels(kind)], ast.Load())
-    table = ast.parse(repr(_table(kind, held)), mode="eval").body
-    made = ast.Call(name_of("new_class"), [ast.Constant(kind.__name__), marks, *tables, table, name_of(maker)], [])
-    return ast.Assign([ast.Name(name, ast.Store())], made)
-
-
-def _method(encoding: Any, function: FunctionType) -> ast.expr:
-    """A method, or a comparison that `functools.total_ordering` has made."""
-    if function.__module__ == functools.__name__:
-        return ast.Call(name_of("total_order"), [ast.Constant(function.__name__)], [])
-    return name_of(encoding.function(function))
-
-
-def _unbound(encoding: Any, kind: type, name: str) -> dict[str, ast.expr]:
-    """A static method, or one of the class; nothing where the block cannot have it, which may not ask for it."""
-    try:
-        return {name: encoding.source_of(getattr(kind, name))}
-    except UnplainError:
-        return {}
-
-
-def _fields(kind: Any) -> tuple[Any, ...]:
-    return dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
-
-
-def _table(kind: type, held: Mapping[str, Any]) -> Any:
-    """What a block knows of a dataclass; None for another class."""
-    if not dataclasses.is_dataclass(kind):
-        return None
-    fields = _fields(kind)
-    names = tuple(each.name for each in fields)
-    given = tuple((each.name, shown_name(each.name)) for each in fields if each.init)
-    compared = tuple(each.name for each in fields if each.compare)
-    shown = tuple(each.name for each in fields if each.repr)
-    own = {name for name in ("__eq__", "__repr__", "__lt__", "__hash__") if _is_generated(held.get(name))}
-    if "__hash__" in own and any(each.hash not in (None, each.compare) for each in fields):
-        raise UnplainError(f"{kind.__name__} has fields that only its hash leaves out")
-    return (
-        given, compared if "__eq__" in own else None,
-        shown if "__repr__" in own else None, _is_generated(held.get("__setattr__")), "__lt__" in own,
-        "__hash__" in own, names, kind.__qualname__,
-    )  # fmt: skip
-
-
-def _of_dataclass(encoding: Any, kind: type) -> tuple[ast.arguments, ast.Dict]:
-    """The parameters of a dataclass, and its fields."""
-    given, fields = ast.arguments([], [], None, [], [], None, []), ast.Dict([], [])
-    every = attribute(kind, "__dataclass_fields__").values()
-    if any(each._field_type is dataclasses._FIELD_INITVAR for each in every):  # type: ignore[attr-defined]  # no public name
-        raise UnplainError(f"{kind.__name__} has a parameter that is no field")
-    for each in _fields(kind):
-        value, default = _of_field(encoding, each)
-        if value is not None:
-            fields.keys.append(ast.Constant(each.name))
-            fields.values.append(value)
-        if not each.init:
-            continue
-        if each.kw_only:
-            given.kwonlyargs.append(ast.arg(shown_name(each.name)))
-            given.kw_defaults.append(default)
-        else:
-            given.args.append(ast.arg(shown_name(each.name)))
-            given.defaults += [] if default is None else [default]
-    if len({shown_name(each.name) for each in _fields(kind)}) < len(_fields(kind)):
-        raise UnplainError(f"{kind.__name__} has a field with the name of a builtin, and one more")
-    return given, fields
-
-
-def _of_field(encoding: Any, field: Any) -> tuple[ast.expr | None, ast.expr | None]:
-    """What a field is set to, and the default of its parameter; None for none."""
-    if field.default is not dataclasses.MISSING:
-        default = encoding.source_of(field.default)
-        return (name_of(shown_name(field.name)) if field.init else default), default
-    if field.default_factory is dataclasses.MISSING:
-        return (name_of(shown_name(field.name)) if field.init else None), None
-    made = ast.Call(_factory(encoding, field.default_factory), [], [])
-    if not field.init:
-        return made, None
-    asked = ast.Call(name_of("is_default"), [name_of(shown_name(field.name)), ast.Constant(_DEFAULT)], [])
-    return ast.IfExp(asked, made, name_of(shown_name(field.name))), ast.Constant(_DEFAULT)
-
-
-def _factory(encoding: Any, factory: Any) -> ast.expr:
-    if is_class(factory):
-        return name_of(encoding.class_name(factory))
-    found: ast.expr = encoding.source_of(factory)
+        if name.startswith("__") and name not in SPECIAL:
+            raise UnplainError(f"{kind.__name__} has a {name} of its own")
+        found[name] = _part(encoding, kind, name, thing)
     return found
 
 
-def _of_record(encoding: Any, kind: Any, name: str) -> ast.FunctionDef:
-    """The function that stands for a class of tuples with named fields."""
-    given = ast.arguments([], [ast.arg(shown_name(each)) for each in record_fields(kind)], None, [], [], None, [])
-    given.defaults = [encoding.source_of(each) for each in kind._field_defaults.values()]
-    fields = ast.Tuple([ast.Constant(each) for each in kind._fields], ast.Load())
-    made = ast.Call(name_of("record_class"), [ast.Constant(kind.__name__), fields], [])
-    return _defined(name, given, [ast.Return(ast.Call(made, [name_of(shown_name(each)) for each in kind._fields], []))])
+def _part(encoding: Any, kind: type, name: str, thing: Any) -> ast.expr:
+    """A part of a class; what no block can have is one that refuses to be asked for."""
+    if name.startswith("__"):
+        return _encoded(encoding, kind, name, thing)
+    with encoding.undone_if_unplain() as attempt:
+        attempt.found = _encoded(encoding, kind, name, thing)
+    refused = ast.Call(name_of("refused_part"), [ast.Constant(f"{kind.__qualname__}.{name}")], [])
+    return attempt.found or refused
 
 
-def record_fields(kind: Any) -> tuple[str, ...]:
-    """The fields of a class of tuples.
-
-    Raises:
-        UnplainError: it does more than hold them.
-    """
-    functions = [each for each in vars(kind).values() if isinstance(each, FunctionType)]
-    own = [each for each in functions if is_users(each.__code__.co_filename) and each.__code__.co_filename[:1] != "<"]
-    if own or kind.__mro__[1] is not tuple:
-        raise UnplainError(f"{kind.__name__} has methods of its own")
-    found: tuple[str, ...] = kind._fields
+def _encoded(encoding: Any, kind: type, name: str, thing: Any) -> ast.expr:
+    match thing:
+        case FunctionType():
+            if thing.__module__ == functools.__name__:  # `total_ordering` has made it
+                return _made("total_order", [ast.Constant(thing.__name__)])
+            return name_of(encoding.function(thing))
+        case property(fget=FunctionType(), fdel=None):
+            both = [thing.fget, thing.fset] if thing.fset else [thing.fget]
+            return _made("property_of", [name_of(encoding.function(each)) for each in both])
+        case functools.cached_property():
+            return _made("cached_of", [name_of(encoding.function(thing.func))])
+        case staticmethod() if isinstance(thing.__func__, FunctionType):
+            return _made("static_of", [name_of(encoding.function(thing.__func__))])
+        case classmethod() if isinstance(thing.__func__, FunctionType):
+            return _made("class_method_of", [name_of(encoding.function(thing.__func__))])
+    if hasattr(type(thing), "__get__"):
+        raise UnplainError(f"{kind.__name__}.{name} is a {type(thing).__name__}")
+    found: ast.expr = encoding.source_of(thing)
     return found
 
 
-def _defined(name: str, arguments: ast.arguments, body: list[ast.stmt]) -> ast.FunctionDef:
-    made = ast.parse("def made(): pass").body[0]
-    assert isinstance(made, ast.FunctionDef)
-    made.name, made.args, made.body = name, arguments, body
-    return made
+def _parts_of_enum(encoding: Any, kind: Any) -> dict[str, ast.expr]:
+    """The methods and properties of an Enum."""
+    found = dict[str, ast.expr]()
+    for name, thing in vars(kind).items():
+        if name in kind.__members__ or name == "_generate_next_value_" or not _is_users_part(thing, kind.__module__):
+            continue
+        if name.startswith("_") and name not in _OF_ENUMS:
+            raise UnplainError(f"{kind.__name__} has a {name} of its own")
+        found[name] = _part(encoding, kind, name, thing)
+    return found
+
+
+def _parts_of_tuple(encoding: Any, kind: Any) -> dict[str, ast.expr]:
+    """The methods and properties of a class of tuples with named fields."""
+    if kind.__mro__[1] is not tuple:
+        raise UnplainError(f"{kind.__name__} is a {kind.__mro__[1].__name__}")
+    own = {name: thing for name, thing in vars(kind).items() if _is_users_part(thing, kind.__module__)}
+    for name in own:
+        if name.startswith("_") and name not in SPECIAL:
+            raise UnplainError(f"{kind.__name__} has a {name} of its own")
+    return {name: _part(encoding, kind, name, thing) for name, thing in own.items()}
+
+
+def _is_users_part(thing: Any, module: str) -> bool:
+    """Whether a part of a class comes from the user, and not from the library that makes such classes."""
+    function = thing
+    if isinstance(thing, property):
+        function = thing.fget
+    elif isinstance(thing, classmethod | staticmethod):
+        function = thing.__func__
+    elif isinstance(thing, functools.cached_property):
+        function = thing.func
+    if not isinstance(function, FunctionType):
+        return False
+    path = function.__code__.co_filename
+    return is_users(path) and (path[:1] != "<" or function.__module__ == module)

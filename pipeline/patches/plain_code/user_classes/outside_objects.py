@@ -9,7 +9,7 @@ from typing import Any
 from .....ops.runtime.primitives.plain_code.objects.makers import HELD
 from ....proxies.base import is_traced
 from ..plain_literals import UnplainError, is_plain, name_of
-from .classes import is_class, is_named, object_of
+from .classes import is_class, is_named
 
 _CONTAINERS = (list, tuple, dict)
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, type)
@@ -34,6 +34,14 @@ def is_outside_object(thing: Any) -> bool:
 def is_instance(thing: Any) -> bool:
     """Whether a thing is an object of a class of the user's, or a tuple with named fields."""
     return not is_plain(thing) and (is_class(type(thing)) or is_named(type(thing)))
+
+
+def _held(thing: Any) -> dict[str, Any]:
+    """What an object holds, by its names."""
+    slots = [vars(kind).get("__slots__", ()) for kind in type(thing).__mro__]
+    names = [name for each in slots for name in ([each] if isinstance(each, str) else each)]
+    held = {name: getattr(thing, name) for name in names if name[:2] != "__" and hasattr(thing, name)}
+    return held | getattr(thing, "__dict__", {})
 
 
 class OutsideObjects:
@@ -77,15 +85,27 @@ class OutsideObjects:
             return ast.List([*map(self._part, thing)], ast.Load())
         if type(thing) is tuple:
             return ast.Tuple([*map(self._part, thing)], ast.Load())
-        return object_of(self.encoding, thing, self._part)
+        return self._object(thing)
+
+    def _object(self, thing: Any) -> ast.expr:
+        kind = name_of(self.encoding.class_name(type(thing)))
+        if is_named(type(thing)):
+            return ast.Call(name_of("record"), [kind, ast.Tuple([*map(self._part, thing)], ast.Load())], [])
+        if isinstance(thing, BaseException):
+            raise UnplainError(f"it uses a {type(thing).__name__}")
+        held = _held(thing)
+        fields = ast.Dict([*map(ast.Constant, held)], [*map(self._part, held.values())])
+        return ast.Call(name_of("new_object"), [kind, fields], [])
 
     def _part(self, thing: Any) -> ast.expr:
         if type(thing) in _CONTAINERS and not is_plain(thing):
             return self.source_of(thing)
-        if is_class(thing):
-            return name_of(self.encoding.class_name(thing))
         found: ast.expr = self.encoding.source_of(thing)
         return found
+
+    def names(self) -> set[str]:
+        """Those names."""
+        return {name for name, _, _ in self.made.values()}
 
     def statements(self) -> list[ast.stmt]:
         """What sets those variables."""
