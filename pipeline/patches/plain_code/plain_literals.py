@@ -48,8 +48,9 @@ def enum_base(kind: Any) -> str:
     if type(kind) is not EnumMeta or kind.__module__.partition(".")[0] in sys.stdlib_module_names:
         return ""
     found = next((name for name, bases in BASES.items() if bases == kind.__bases__), "")
-    plain = all(is_value(each.value) for each in kind.__members__.values())
-    same = kind.__eq__ in (object.__eq__, int.__eq__, str.__eq__, float.__eq__)
+    members: Any = kind.__members__.values()
+    own: list[Any] = [object.__eq__, int.__eq__, str.__eq__, float.__eq__]
+    plain, same = all(is_value(each.value) for each in members), kind.__eq__ in own
     return found if plain and same else ""
 
 

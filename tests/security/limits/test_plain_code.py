@@ -166,7 +166,7 @@ def test_a_block_reaches_nothing_of_torch_beyond_its_list(code, named):
 
 def test_what_torch_imports_for_a_block_is_torch():
     with pytest.raises(ImportError, match="a block of plain Python imports os"):
-        block_of("def block(T0):\n return T0").held["__builtins__"]["__import__"]("os")
+        block_of("def block(T0):\n return T0").idle[0].names["__builtins__"]["__import__"]("os")
 
 
 ENDLESS = {

@@ -114,7 +114,19 @@ def checked(text: str) -> ast.Module:
         raise GraphError("a block of plain Python has no function")
     if hidden := bound_names(tree) & {*LIBRARY, *BUILTINS, *MODULES}:
         raise GraphError("a block of plain Python sets the name of a module or a builtin", got=min(hidden))
+    if _makes_classes_elsewhere(tree):
+        raise GraphError("a block of plain Python makes classes in a loop or a function", expected="lines of the block")
     return tree
+
+
+def _makes_classes_elsewhere(tree: ast.Module) -> bool:
+    """Whether what makes classes is named elsewhere than in lines ``name = new_class(…)`` that run once."""
+    last = tree.body[-1]
+    lines = [*tree.body, *(last.body if isinstance(last, ast.FunctionDef) else [])]
+    calls = [each.value for each in lines if isinstance(each, ast.Assign) and isinstance(each.value, ast.Call)]
+    once = {id(each.func) for each in calls}
+    names = [each for each in ast.walk(tree) if isinstance(each, ast.Name) and each.id in CLASSES]
+    return any(id(each) not in once for each in names)
 
 
 def _unknown_methods(tree: ast.Module) -> set[str]:
@@ -138,7 +150,13 @@ def _is_constant(line: ast.stmt) -> bool:
 
 
 def _is_literal(value: ast.AST) -> bool:
-    return all(isinstance(each, _LITERAL) or _is_named(each) for each in _parts(value))
+    """Whether nothing is reckoned for a value: it is made of literals, names, and calls that make constants."""
+    return all((isinstance(each, _LITERAL) and not _adds_names(each)) or _is_named(each) for each in _parts(value))
+
+
+def _adds_names(part: ast.AST) -> bool:
+    sides = (part.left, part.right) if isinstance(part, ast.BinOp) else ()
+    return not all(isinstance(each, ast.Constant | ast.UnaryOp) for each in sides)
 
 
 def has_plain_defaults(function: ast.FunctionDef) -> bool:
@@ -162,6 +180,8 @@ def _is_named(part: ast.AST) -> bool:
             return True
         case ast.Call(ast.Attribute(ast.Name("datetime")), args, []):
             return all(isinstance(each, ast.Constant) for each in args)
+        case ast.Attribute(ast.Name(module)):
+            return module in LIBRARY or module in MODULES
     return isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id in _MAKERS
 
 

@@ -15,8 +15,8 @@ from ..nesting import check_nesting
 from ..text import texts
 from .block_refusals import refuse, within
 from .gone_through import bounded_items, ordered
-from .library_values import VALUES, text_of_value
 from .language import FILE
+from .library_values import VALUES, text_of_value
 from .objects.made_classes import MadeClass, is_object
 from .objects.made_dataclasses import is_generated
 from .objects.user_names import names_a_function_of_a_block

@@ -54,7 +54,9 @@ class BoundNames:
         except RefusedError as refusal:  # of a constant
             raise GraphError("a block of plain Python is malformed", got=str(refusal)[:80]) from None
         except Exception as error:  # of a class
-            raise GraphError("a block of plain Python is malformed", got=f"{type(error).__name__}: {error}"[:80]) from None
+            raise GraphError(
+                "a block of plain Python is malformed", got=f"{type(error).__name__}: {error}"[:80]
+            ) from None
         self.fixed = {id(each) for name in constants for each in containers(names[name])}
 
     def _operations(self) -> dict[str, Any]:

@@ -11,11 +11,13 @@ from .language import LIBRARY, OF_CLASSES
 
 GUARDS = (
     "<attribute>", "<own>", "<ordered>", "<bounded>", "<each_ordered>", "<gathered>", "<few>", "<augmented>",
-    "<augment_entry>", "<function>", "<formatted>", "<joined>", "<tick>", "<changed>", "<attributes>", "<counted>", "<entry>",
+    "<augment_entry>", "<function>", "<formatted>", "<joined>", "<tick>", "<changed>", "<attributes>", "<counted>",
+    "<entry>",
 )  # fmt: skip
 """What stands in the code for the operations; no text of a file can name them."""
 ATTRIBUTE, OWN, ORDERED, BOUNDED, EACH_ORDERED, GATHERED, FEW, *_REST = GUARDS
-AUGMENTED, AUGMENT_ENTRY, FUNCTION, FORMATTED, JOINED, TICK, CHANGED, ATTRIBUTES, COUNTED, ENTRY = _REST
+AUGMENTED, AUGMENT_ENTRY, FUNCTION, FORMATTED, JOINED, TICK, *_LAST = _REST
+CHANGED, ATTRIBUTES, COUNTED, ENTRY = _LAST
 PAYING = (GATHERED, FEW, AUGMENTED, FORMATTED, JOINED)
 """Those whose results are counted under a budget."""
 GIVING = (ATTRIBUTE, FUNCTION)

@@ -62,7 +62,7 @@ def source_of_class(encoding: Any, kind: Any) -> ast.Call:
     """
     names: list[ast.expr] = [ast.Constant(kind.__name__), ast.Constant(kind.__qualname__)]
     if base := enum_base(kind):
-        members = {name: ast.Constant(each.value) for name, each in kind.__members__.items()}
+        members: dict[str, ast.expr] = {name: ast.Constant(each.value) for name, each in kind.__members__.items()}
         return _made("enum_class", [*names, ast.Constant(base), _dict(members), _dict(_parts_of_enum(encoding, kind))])
     if is_named(kind):
         fields = ast.Tuple([ast.Constant(each) for each in kind._fields], ast.Load())
@@ -101,7 +101,7 @@ def _bases(encoding: Any, kind: type) -> ast.expr:
 def is_generated(function: Any) -> bool:
     """Whether `dataclass` has written a function."""
     code = attribute(inspect.unwrap(function), "__code__", None)
-    return code is not None and code.co_filename == "<string>"
+    return code is not None and (code.co_filename == "<string>" or function.__module__ == dataclasses.__name__)
 
 
 def _parts(encoding: Any, kind: type, table: bool) -> dict[str, ast.expr]:

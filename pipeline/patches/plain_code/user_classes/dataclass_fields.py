@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import sys
 from typing import Any
 
 from .....ops.runtime.primitives.plain_code.objects.made_dataclasses import OF_FIELDS
@@ -22,29 +21,21 @@ def fields_and_options(encoding: Any, kind: Any) -> list[ast.expr]:
         kind: the dataclass.
     """
     every = attribute(kind, "__dataclass_fields__")
-    own = [name for name in vars(kind).get("__annotations__", _annotations(kind)) if name in every]
+    own = [name for name in vars(kind).get("__annotations__", {}) if name in every]
     fields = {name: _field(encoding, every[name]) for name in own if not _is_of_class(every[name])}
     said = vars(kind)["__dataclass_params__"]
-    options = {
-        name: bool(getattr(said, name)) for name in ("init", "repr", "eq", "order", "unsafe_hash", "frozen")
-    } | {"slots": "__slots__" in vars(kind)}
+    options = {name: bool(getattr(said, name)) for name in ("init", "repr", "eq", "order", "unsafe_hash", "frozen")} | {
+        "slots": "__slots__" in vars(kind)
+    }
     return [
         ast.Dict([*map(ast.Constant, fields)], [*fields.values()]),
         ast.Dict([*map(ast.Constant, options)], [*map(ast.Constant, options.values())]),
     ]
 
 
-def _annotations(kind: Any) -> Any:
-    if sys.version_info < (3, 14):
-        return {}
-    import annotationlib  # only there
-
-    return annotationlib.get_annotations(kind, format=annotationlib.Format.FORWARDREF)
-
-
 def _is_of_class(field: Any) -> bool:
     kind: Any = getattr(dataclasses, "_FIELD_CLASSVAR")  # noqa: B009  # no public name
-    return field._field_type is kind  # type: ignore[no-any-return]  # a truth
+    return bool(field._field_type is kind)
 
 
 def _field(encoding: Any, field: Any) -> ast.expr:

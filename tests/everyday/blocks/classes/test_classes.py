@@ -11,6 +11,7 @@ import torch
 import tracepack
 from tests.everyday.blocks.classes import of_classes as classes
 from tests.everyday.blocks.classes import of_members as members
+from tests.everyday.blocks.classes import of_real_classes as real
 from tests.everyday.blocks.classes import of_tables as tables
 from tests.everyday.case import Case, check
 from tracepack.ops.runtime.primitives.plain_code.running import block_of
@@ -45,6 +46,25 @@ CASES = {
         tables.kept, [torch.tensor([0.1, 0.9, 0.8]), ["a b", "c d", "c d"], 3],
         [[torch.tensor([0.5, 0.4]), ["x", "y"], 1], [torch.tensor([]), [], 2]],
     ),
+    "errors with an __init__": Case(
+        real.settings, [["a=1", "", "b", "c = 2.5"]], [[[]], [["x=1"]], [["", "", "y"]]]
+    ),
+    "slots and a hash": Case(real.slots, [[1.0, 2.0, 1.0]], [[[]], [[8.0, 1.0, 8.0, 15.0]]]),
+    "Enums with methods": Case(real.levels, [[0.1, 0.5, 0.9]], [[[]], [[0.7, 0.7]], [[3.0, 0.0, 0.0]]]),
+    "named tuples with methods": Case(
+        real.boxes, [[(0.0, 5.0), (1.0, 2.0)]], [[[]], [[(0.5, 0.0), (-7.0, 3.5)]]]
+    ),
+    "several bases": Case(real.events, [["a-b", "c"]], [[[]], [["", "x-y-z", "q"]]]),
+    "abstract classes": Case(
+        real.shapes, [[("square", 2.0), ("circle", 1.0), ("other", 1.0)]],
+        [[[]], [[("other", 1.0)]], [[("circle", 3.0), ("circle", 2.0), ("square", 0.5)]]],
+    ),
+    "dataclasses with all they can": Case(
+        real.jobs, [[(1, "a"), (3, "b"), (1, "c")]], [[[]], [[(5, "x"), (5, "y"), (0, "z"), (5, "w")]]]
+    ),
+    "a class with what a block cannot have": Case(
+        real.counted, [[1.0, 2.0, 3.0]], [[[]], [[5.0]], [[0.5, 0.5, 9.0]]]
+    ),
     "table of named tuples": Case(
         tables.picked, [torch.tensor([0.4, 0.3, 0.9, 0.1]), ["s1"], 1],
         [[torch.tensor([0.1, 0.9, 0.3, 0.2]), [], 2], [torch.zeros(4), ["s4"], 1]],
@@ -73,7 +93,7 @@ def test_identity_of_two_things_is_a_refusal_that_no_handler_catches() -> None:
         block_of(code).run(([1],))
 
 
-KIND = "K = new_class('A', ('A',), {methods}, {{}}, {{}}, {{'n': 1}}, None, f)\n"
+KIND = "K = new_class('A', 'A', (), {methods})"
 REFUSED = {
     "an endless object": (
         "{'__iter__': lambda a: (0 for b in range(10000) for c in range(30000))}", "list(a)", "grows too large",
@@ -82,25 +102,39 @@ REFUSED = {
     "a large text": ("{'__repr__': lambda a: 'x' * 10000000}", "str([a, a, a])", "grows too large"),
     "a field of a class of Python": ("{}", "a.__class__", "the name '__class__'"),
     "a private method": ("{}", "'a'._x", "has no attribute '_x'"),
+    "the bases of a class": ("{}", "K.mro()", "type object 'A' has no attribute 'mro'"),
+    "an attribute of a function": ("{'f': f}", "a.f.func_globals", "has no attribute 'func_globals'"),
+    "a part of a descriptor": ("{'f': property_of(f)}", "K.f.fget", "asks a MadeProperty for 'fget'"),
+    "a function of a method": ("{'f': f}", "a.f.cr_frame", "has no attribute 'cr_frame'"),
+    "a special method of Python's": ("{'__reduce__': f}", "a", "a class has no part '__reduce__'"),
+    "a class method of Python's": ("{'__init_subclass__': f}", "a", "a class has no part '__init_subclass__'"),
+    "a slot of Python's": ("{'__slots__': ('__class__',)}", "a", "a class has no part '__slots__'"),
+    "a descriptor of Python's": ("{'f': len}", "a.f.x", "has no attribute 'x'"),
+    "a method of the base": ("{}", "base_method(K, a, '__reduce__')", "asks a base for what it cannot have"),
+    "a text of the base": ("{}", "base_method(K, a, '__repr__')", "object.__repr__"),
+    "a class in a loop": ("{}", "[new_class('B', 'B', (), {}) for b in (1, 2)]", "makes classes in a loop"),
+    "a maker that is handed on": ("{}", "map(new_class, 'ab')", "makes classes in a loop"),
+    "the class of a number": ("{}", "class_asked(1)", "asks for a class that is not the user's"),
+    "a class that is changed": ("{}", "setattr(K, 'a', 1)", "name 'setattr' is not defined"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("methods", "asked", "said"), REFUSED.values(), ids=REFUSED)
 def test_objects_stay_within_the_bounds_of_blocks(methods, asked, said) -> None:
-    made = KIND.format(methods=methods).strip()
+    made = KIND.format(methods=methods)
     code = (
-        f"def block(x):\n f = lambda: 1\n {made}\n a = new_object(K, {{}})\n"
+        f"def block(x):\n f = lambda a: 1\n {made}\n a = new_object(K, {{}})\n"
         f" try: return {asked}\n except ValueError: return 5"
     )
-    with pytest.raises((tracepack.GuardError, tracepack.GraphError, AttributeError)) as caught:
+    with pytest.raises((tracepack.GuardError, tracepack.GraphError, AttributeError, TypeError, NameError)) as caught:
         block_of(code).run((1,))
     assert said in str(caught.value)
 
 
 def test_a_missing_field_is_an_attribute_error_and_a_constant_begins_a_count() -> None:
-    made = KIND.format(methods="{}").strip()
+    made = KIND.format(methods="{'n': 1}")
     code = (
-        f"def block(x):\n f = lambda: 1\n {made}\n a = new_object(K, {{}})\n a.n += 1\n"
+        f"def block(x):\n {made}\n a = new_object(K, {{}})\n a.n += 1\n"
         " try: a.m += 1\n except AttributeError: return a.n\n return 0"
     )
     assert block_of(code).run((1,)) == 2

@@ -1,7 +1,7 @@
 """Classes of the user's in a block of plain Python: real classes of Python, of functions of the block.
 
-What may stand in one is a closed list, so that a class that a file holds does no more than the text of a block. All else
-is Python's own: how attributes are found, bases are asked in their order, objects compare, are copied and shown.
+What may stand in one is a closed list, so that a class that a file holds does no more than the text of a block. All
+else is Python's own: how attributes are found, bases asked in their order, objects compared, copied and shown.
 """
 
 from __future__ import annotations
@@ -53,15 +53,15 @@ class MadeProperty(property):
     """A property of functions of the block."""
 
 
-class MadeCached(functools.cached_property):
+class MadeCached(functools.cached_property):  # type: ignore[type-arg]  # Python 3.11's takes none at run time
     """A property that is asked for once."""
 
 
-class MadeStatic(staticmethod):
+class MadeStatic(staticmethod):  # type: ignore[type-arg]  # the same
     """A function of the block in a class."""
 
 
-class MadeOfClass(classmethod):
+class MadeOfClass(classmethod):  # type: ignore[type-arg]  # the same
     """A function of the block that is given the class."""
 
 
@@ -108,11 +108,11 @@ def new_class(
     if not is_name(name) or type(qualname) is not str or not all(map(is_base, bases)):
         raise TypeError("a class of a block has a name, and bases that blocks know")
     held = require_parts(parts)
-    made = MadeClass(name, tuple(bases), {**held, "__qualname__": qualname})
+    made: Any = MadeClass(name, tuple(bases), {**held, "__qualname__": qualname})
     if len(made.__mro__) > _MOST_BASES:
         raise TypeError("a class has too many bases")
     if abstract:
-        made.__abstractmethods__ = frozenset(map(str, abstract))  # type: ignore[attr-defined]  # as ABCMeta does
+        made.__abstractmethods__ = frozenset(map(str, abstract))  # as ABCMeta does
     return made
 
 
@@ -134,7 +134,7 @@ def new_object(kind: Any, fields: Any) -> Any:
     """
     if type(kind) is not MadeClass or not isinstance(fields, dict) or not all(map(is_name, fields)):
         raise TypeError("an object is made of a class and of its fields")
-    made = kind.__new__(kind)
+    made: Any = kind.__new__(kind)  # type: ignore[call-overload]  # that of its objects
     for name, each in fields.items():
         object.__setattr__(made, name, each)
     return made

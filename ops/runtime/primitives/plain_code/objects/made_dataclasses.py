@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .made_classes import MadeClass, is_name, new_class
+from .made_classes import is_name, new_class
 
 _OPTIONS = ("init", "repr", "eq", "order", "unsafe_hash", "frozen", "slots")
 OF_FIELDS = ("init", "repr", "compare", "hash", "kw_only")
@@ -41,9 +41,13 @@ def data_class(
     """A dataclass.
 
     Args:
-        name: its name; qualname, bases, parts, abstract: as those of `new_class`.
+        name: as that of `new_class`.
+        qualname: the same.
+        bases: the same.
+        parts: the same.
         fields: its own fields, by their names.
         options: what `dataclasses.dataclass` is told.
+        abstract: as that of `new_class`.
 
     Raises:
         TypeError: it is none that a block may have.
@@ -58,7 +62,6 @@ def data_class(
     for each, (_, field) in pairs.items():
         setattr(made, each, field)
     found: Any = dataclasses.dataclass(**options)(made)
-    assert type(found) is MadeClass
     if abstract:
         found.__abstractmethods__ = frozenset(map(str, abstract))
     return found

@@ -26,7 +26,8 @@ def enum_class(name: str, qualname: str, base: str, members: Mapping[str, Any], 
     """An Enum.
 
     Args:
-        name: its name; qualname: the one with what it stands in.
+        name: its name.
+        qualname: the one with what it stands in.
         base: that of `BASES`.
         members: their values by their names.
         parts: methods and properties by their names.
@@ -72,12 +73,17 @@ def has_part(kind: Any, name: str) -> bool:
 
 
 def record_class(
-    name: str, qualname: str, fields: Sequence[str], defaults: Sequence[Any] = (), parts: Mapping[str, Any] | None = None
+    name: str,
+    qualname: str,
+    fields: Sequence[str],
+    defaults: Sequence[Any] = (),
+    parts: Mapping[str, Any] | None = None,
 ) -> Any:
     """A class of tuples with named fields.
 
     Args:
-        name: its name; qualname: the one with what it stands in.
+        name: its name.
+        qualname: the one with what it stands in.
         fields: their names.
         defaults: those of the last fields.
         parts: methods and properties by their names.
@@ -87,7 +93,8 @@ def record_class(
     """
     if not is_name(name) or type(qualname) is not str or not all(map(is_name, fields)):
         raise TypeError("a tuple with named fields has names")
-    made: Any = namedtuple(name, fields, defaults=defaults)
+    make: Any = namedtuple
+    made = make(name, fields, defaults=defaults)
     made.__qualname__ = qualname
     made.__module__ = MODULE
     made.__parts__ = frozenset(parts or ())
@@ -109,7 +116,7 @@ def record(kind: Any, values: Sequence[Any]) -> Any:
 
 def is_record(thing: Any, name: str) -> bool:
     """Whether a thing is a tuple with a field or a method of some name, or a class of such tuples."""
-    kind = thing if isinstance(thing, type) else type(thing)
+    kind: Any = thing if isinstance(thing, type) else type(thing)
     if "__parts__" not in vars(kind):
         return False
     return name in kind._fields or name in kind.__parts__ or name in _TUPLES or (kind is thing and name == "_make")
