@@ -73,4 +73,4 @@ def makes_new(value: ast.expr) -> bool:
     return isinstance(value, ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp)
 
 
-_MAKERS = ("set", "dict", "list", "sorted", "Counter", "OrderedDict", "defaultdict", "deque")
+_MAKERS = ("set", "dict", "dict.fromkeys", "list", "sorted", "Counter", "OrderedDict", "defaultdict", "deque")

@@ -83,7 +83,7 @@ ROWS: dict[str, tuple[str, ...]] = {
     "bits of an integer, and": ("{}, and {}", f"{BOUNDED}.MOST_BITS", f"{TABLES}.MOST_STATISTIC"),
     "characters of a block": (
         "{}; {}; {}; {}; {}", f"{CODE}.running.LONGEST", f"{CODE}.allowed._MOST_STARS", f"{CODE}.metering.MOST_DEEP",
-        f"{CODE}.objects.makers._MOST_BASES", f"{CODE}.objects.user_names._LONGEST"),
+        f"{CODE}.objects.made_classes._MOST_BASES", f"{CODE}.objects.user_names._LONGEST"),
     "digits of a text": ("{}", f"{BOUNDED}.MOST_DIGITS"),
     "keys of one hash": ("{}", f"{TABLES}.MOST_ALIKE"),
     "characters of the texts that are sorted": ("{}", "ops.runtime.primitives.lists.sorting.MOST_COMPARED"),
