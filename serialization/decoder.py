@@ -238,6 +238,8 @@ def decode_tree(data: Any, path: str, leaf: Callable[[Any, str], Any]) -> Any:
             return int(digits)
         case {"e": 0, **rest} if not rest:
             return Ellipsis
+        case float() if data != data and math.copysign(1.0, data) > 0:
+            return math.nan  # one object: containers of Python find what has none equal to it by its identity
         case int() | None | bool() | float() | str() | bytes():
             return data
     raise malformed(path, data, "a value, a constant, a container or a plain value")

@@ -37,10 +37,11 @@ from ..proxies.values.library_value import LibraryValue
 from ..proxies.values.members import TracedMember
 from ..recording.branch import Branch
 from ..rules.number_or_tensor import number_behind, number_of
-from .identity_tests import with_identity
+from .identity_tests import compares_identity, with_identity
 from .library import special
 from .library.extremes import extreme
 from .library.extremes import running as _active
+from .library.values.identity import refuse_another
 from .plain_code.calling import BLOCKS
 from .plain_code.written_codes import remember
 from .python.callees import register
@@ -175,6 +176,8 @@ def _identity(plain: Callable[[Any], int]) -> Callable[[Any], int]:
     def identity(thing: Any, /) -> int:
         recorder = _active()
         refuse_asked(thing)
+        if recorder is not None and (plain is id or isinstance(thing, torch.Tensor)):
+            refuse_another(recorder, thing)
         return plain(thing) + (id(recorder) if recorder is not None and is_traced(thing) else 0)
 
     return identity
@@ -323,7 +326,7 @@ def _known(function: FunctionType) -> Mapping[str, Any]:
 def _changed(function: FunctionType, deeply: bool) -> CodeType:
     loan = _loans.get(id(function))
     plain = loan.plain if loan is not None and function.__code__ is loan.changed else function.__code__
-    deeply = deeply or looks_up_operators(plain)
+    deeply = deeply or looks_up_operators(plain) or compares_identity(plain)
     special.register()  # scipy may have been imported since
     code = redirected(with_identity(code_to_record(plain)), _known(function), deeply)
     found = instrumented(code) if deeply else code

@@ -5,9 +5,11 @@ from __future__ import annotations
 import dis
 import sys
 from collections.abc import Iterator
+from itertools import pairwise
 from types import CodeType
 from typing import Any
 
+from ...ops.runtime.user_code import is_own
 from ..proxies.base import is_traced
 from ..proxies.branches import BRANCH
 from ..proxies.make import TracedOptional
@@ -40,6 +42,14 @@ class _Identity:
                 return False
             thing = thing.tracer.pin(thing, BRANCH)
         return thing is self.constant
+
+
+def compares_identity(code: CodeType) -> bool:
+    """Whether some code of the user's own compares two things by identity of which none is a constant."""
+    pairs, named = pairwise(dis.get_instructions(code)), {"is_", "is_not"} & {*code.co_names}
+    asks = bool(named) or any(b.opname == "IS_OP" and a.opname != "LOAD_CONST" for a, b in pairs)
+    inner = [each for each in code.co_consts if isinstance(each, CodeType)]
+    return (asks and is_own(code.co_filename)) or any(map(compares_identity, inner))
 
 
 def _tests(instructions: list[Any]) -> Iterator[tuple[Any, Any]]:

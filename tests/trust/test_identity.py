@@ -151,13 +151,19 @@ def test_the_identity_of_a_tensor_is_no_number(identity: Any) -> None:
     def process(x: torch.Tensor) -> torch.Tensor:
         return x * ((id(x) if identity is id else hash(x)) // 16 % 1009)
 
-    with pytest.raises(tracepack.RecordError, match="a second recording on other data differs"):
+    with pytest.raises(tracepack.RecordError, match="the id of a value, which says whether two are one object"):
         tracepack.trace(process, X)
+
+
+def test_the_identity_of_a_tensor_of_the_function_is_no_number() -> None:
+    with pytest.raises(tracepack.RecordError, match="a second recording on other data differs"):
+        tracepack.trace(lambda x: x * (id(x + 1) // 16 % 1009), X)
 
 
 def test_the_identities_of_tensors_tell_them_apart() -> None:
     def process(x: torch.Tensor, y: torch.Tensor) -> Any:
         seen: dict[int, torch.Tensor] = {}
+        x, y = x + 0, y + 0
         for each in (x, y, x):
             seen.setdefault(id(each), each * 2)
         return sum(seen.values())

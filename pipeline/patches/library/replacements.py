@@ -43,6 +43,7 @@ from .tallies import counted, flattened, from_keys
 from .values.dates import CLASSES
 from .values.decimals import made
 from .values.digests import OF_BYTES
+from .values.identity import OF_IDENTITY
 from .values.text_calls import OF_TEXTS
 
 
@@ -308,6 +309,7 @@ MODULES: dict[str, tuple[Any, dict[str, Callable[..., Any]]]] = {
     **{name: (itertools, {name: function}) for name, function in OF_ITERABLES.items()},
     **{name: (module, {name: function}) for name, (module, function) in OF_ORDERS.items()},
     **{name: (base64, {name: function}) for name, function in OF_BASE64.items()},
+    **{name: (module, {name: function}) for name, (module, function) in OF_IDENTITY.items()},
     "fromhex": (bytes, {"fromhex": fromhex}),
     **{kind.__name__: (datetime, {kind.__name__: function}) for kind, function in CLASSES.items()},
     "Decimal": (decimal, {"Decimal": made}),

@@ -199,7 +199,7 @@ class Encoding:
             raise UnplainError(f"it uses a {type(thing).__module__}.{type(thing).__qualname__}")
         if is_member(thing):
             return self._member(thing)
-        if isinstance(thing, bool | int | float | str | type(None)) and len(str(thing)) < 80:
+        if isinstance(thing, bool | int | float | str | type(None)) and len(str(thing)) < 80 and thing == thing:
             return literal(thing)
         if id(thing) not in self.constants:
             source = literal(thing, lambda part: None if part is thing else self._own_constant(part))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -26,17 +27,18 @@ class TensorItems(ast.NodeTransformer):
         named = {name: thing for name, thing in values.items() if name not in written}
         self.tensors = {name: thing for name, thing in named.items() if type(thing) is torch.Tensor and thing.dim()}
         self.sizes = dict[str, tuple[str, int]]()
-        self.counters = set[str]()
+        self.counters, self.whole = set[str](), set[str]()
 
     def replaced(self, tree: ast.Module) -> tuple[ast.Module, dict[str, torch.Tensor]]:
         """Some statements, and the tensors that are lists in them; all others stay."""
         if not self.tensors:
             return tree, {}
         self.counters = _counters(tree)
-        made: ast.Module = self.visit(tree)
-        names = [part for part in ast.walk(made) if isinstance(part, ast.Name)]
-        others = {part.id for part in names if not getattr(part, "of_list", False)}
-        return made, {name: thing for name, thing in self.tensors.items() if name not in others}
+        tried = self.visit(copy.deepcopy(tree))
+        names = [part for part in ast.walk(tried) if isinstance(part, ast.Name)]
+        self.whole = {part.id for part in names if not getattr(part, "of_list", False)}  # no list would do for them
+        made: ast.Module = self.visit(tree) if self.whole & {*self.tensors} else tried
+        return made, {name: thing for name, thing in self.tensors.items() if name not in self.whole}
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """``float(x[i])``, ``x[i].item()`` and ``len(x)``."""
@@ -88,7 +90,7 @@ class TensorItems(ast.NodeTransformer):
             if any(isinstance(each, ast.Slice | ast.Starred) for each in parts):
                 return False
             node = node.value
-        return isinstance(node, ast.Name) and node.id in self.tensors
+        return isinstance(node, ast.Name) and node.id in self.tensors and node.id not in self.whole
 
     def _item(self, node: ast.expr) -> ast.expr:
         if isinstance(node, ast.Name):

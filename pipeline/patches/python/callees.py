@@ -45,6 +45,7 @@ from ..library.tallies import counted, to_set
 from ..library.values.dates import CLASSES, METHODS
 from ..library.values.decimals import made
 from ..library.values.digests import OF_BYTES
+from ..library.values.identity import OF_IDENTITY
 from ..library.values.text_calls import OF_TEXTS
 from ..redirect import STAND_INS, deep_stand_in, own
 from .asked_once import is_unseen
@@ -321,6 +322,7 @@ _STAND_INS: list[tuple[Any, Callable[..., Any]]] = [
     (torch.nn.utils.rnn.pad_sequence, padded), (functools.reduce, reduce), (itertools.accumulate, accumulate),
     (set, to_set), (frozenset, to_set), (Counter, counted), (next, next_of),
     (iter, iterator_over),
+    *((getattr(module, name), function) for name, (module, function) in OF_IDENTITY.items()),
     *((kind, buffer_of(kind)) for kind in (bytes, bytearray, memoryview)),
     *((getattr(itertools, name), function) for name, function in OF_ITERABLES.items()),
     *((getattr(module, name), function) for name, (module, function) in (OF_ORDERS | OF_TEXTS | OF_BYTES).items()),

@@ -27,7 +27,6 @@ from ...proxies.scalars import TracedNumber
 from ...proxies.sets import TracedCounter, TracedSet
 from ...proxies.sets import dict_of as growing_dict
 from ...proxies.strings import TracedStr
-from ...proxies.values.call_only import refuse_asked
 from ...proxies.values.library_value import LibraryValue
 from ...proxies.values.maybe import MaybeThing
 from ...proxies.values.members import TracedMember
@@ -37,6 +36,7 @@ from ..library.tables.asked_table import AskedTable
 from ..library.tables.chosen_functions import as_recorded
 from ..library.tables.list_indices import plain_index
 from ..library.tables.tuple_keys import of_parts
+from ..library.values.identity import identical
 from .conditions.own_answers import own_text, own_truth
 from .entries import appended, dict_of, extended, gathered, hashable, items_of_any_length, merged, set_of, set_updated
 from .loops.comprehensions import LoopPlace
@@ -266,20 +266,7 @@ def truth_of(recorder: Recorder, found: Any) -> Any:
 
 
 def _identical(operands: Any) -> Any:
-    one, other = operands
-    recorder = active()
-    if recorder is not None and one is not other:
-        recorder.rounds.copies.refuse_identity(one, other)
-        refuse_asked(*(() if one is None or other is None else operands))
-    if recorder is not None and TracedMember in (type(one), type(other)):
-        return one.is_member(other) if type(one) is TracedMember else other.is_member(one)
-    if recorder is not None and one is not other and MaybeThing in (type(one), type(other)):
-        return one == other if type(one) is MaybeThing else other == one
-    if recorder is not None and one is not other and TracedOptional in (type(one), type(other)):
-        if one is None or other is None:
-            return recorder.scalar("eq", one, other)
-        recorder.refuse("whether a value that may be None is another object is no part of a graph", "Compare with ==.")
-    return one is other
+    return identical(active(), *operands)
 
 
 IS, IS_NOT = HandedOver(_identical), HandedOver(lambda operands: negated(_identical(operands)))

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
 
 from ....graph.errors import GuardError
 from ..control_flow import uncounted
+
+refusals: ContextVar[list[RefusedError] | None] = ContextVar("refusals", default=None)
+"""Those of the block that runs: an error in a `finally` takes the place of one, and may be caught."""
 
 
 class RefusedError(BaseException):
@@ -15,6 +20,8 @@ class RefusedError(BaseException):
     def __init__(self, error: Exception) -> None:
         super().__init__(str(error))
         self.error = error
+        if (found := refusals.get()) is not None:
+            found.append(self)
 
 
 def refuse(what: str, **more: Any) -> Any:
@@ -24,6 +31,17 @@ def refuse(what: str, **more: Any) -> Any:
         RefusedError: always.
     """
     raise RefusedError(GuardError(what, **more))
+
+
+def refuse_caught() -> None:
+    """Refuses that a handler has caught an error of Python's own bounds: a block needs more of its stack.
+
+    Raises:
+        RefusedError: it has.
+    """
+    error = sys.exc_info()[1]
+    if isinstance(error, RecursionError | MemoryError):
+        refuse("a block of plain Python calls functions too deeply", got=type(error).__name__)
 
 
 def within(function: Callable[..., Any], *args: Any) -> Any:

@@ -101,9 +101,16 @@ def _with_shown(value: Any, left: list[int], asked: tuple[str, ...]) -> Any:
         return {_with_shown(key, left, _EXACT): _with_shown(each, left, _EXACT) for key, each in value.items()}
     if type(value) in (list, tuple):
         return type(value)(_with_shown(each, left, _EXACT) for each in value)
+    if isinstance(value, tuple) and _has_own_text(value):
+        refuse("the text of a tuple with a text of its own that holds objects", got=type(value).__name__)
     if isinstance(value, tuple):
         return type(value)(*(_with_shown(each, left, _EXACT) for each in value))
     return value
+
+
+def _has_own_text(value: Any) -> bool:
+    """Whether the class of a tuple with named fields has a method that shows it."""
+    return bool({"__str__", "__repr__"} & getattr(type(value), "__parts__", frozenset()))
 
 
 def _has_things(value: Any) -> bool:
@@ -262,6 +269,8 @@ def normalized(form: str, text: str) -> str:
 def substituted(pattern: Any, repl: Any, string: str, count: int = 0, flags: int = 0) -> str:
     """``re.sub``, whose result stays within the bound on texts."""
     compiled: re.Pattern[str] = re.compile(pattern, flags)
+    if isinstance(repl, str) and "\\" in repl:
+        compiled.sub(repl, "")  # Python's own error, also where nothing is found
     made = 0
 
     def replaced(found: Any) -> Any:

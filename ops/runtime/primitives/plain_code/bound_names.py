@@ -13,7 +13,7 @@ from typing import Any
 from ....graph.errors import GraphError
 from ..control_flow import round_counter
 from . import block_tensors, block_texts, gone_through, guarded
-from .block_refusals import RefusedError, ticking
+from .block_refusals import RefusedError, refuse_caught, ticking
 from .growing_operators import FUNCTIONS
 from .guarded_text import CALLED, GIVING, GUARDS, OPERATOR, PAYING, TICK
 from .language import BUILTINS, FILE
@@ -65,7 +65,7 @@ class BoundNames:
             guards.attribute, guards.own, gone_through.ordered, gone_through.bounded_items, gone_through.each_ordered,
             gone_through.gathered, gone_through.require_few, guards.augmented, guards.augment_entry,
             guards.function, block_texts.formatted, block_texts.joined, round_counter(), guards.changed,
-            guards.attributes, gone_through.counted, guarded.entry_of,
+            guards.attributes, gone_through.counted, guarded.entry_of, refuse_caught,
         )  # fmt: skip
         return {**dict(zip(GUARDS, found, strict=True)), HELD: guards.hold}
 

@@ -100,12 +100,12 @@ def _keeping(function: Callable[..., Any], check: Callable[[Any], Any]) -> Calla
 
 def in_order(items: Any, key: Any = None, reverse: Any = False) -> list[Any]:
     """``sorted(items, key=…, reverse=…)``; items of a set must not be alike to the key."""
-    if key is None or has_order(items):
+    if has_order(items):
         return sorted(counted(items), key=key, reverse=reverse)
-    keyed = [(key(each), each) for each in items]
+    keyed = [(each if key is None else key(each), each) for each in items]
     keyed.sort(key=_first, reverse=reverse)
     if any(not (a < b or b < a) for (a, _), (b, _) in pairwise(keyed)):
-        refuse("items of a set are alike to the key that sorts them", fix="Write sorted(sorted(items), key=…).")
+        refuse("items of a set are alike to what sorts them", fix="Write sorted(sorted(items), key=…).")
     return [each for _, each in keyed]
 
 

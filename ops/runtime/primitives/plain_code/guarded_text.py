@@ -12,12 +12,12 @@ from .language import LIBRARY, OF_CLASSES
 GUARDS = (
     "<attribute>", "<own>", "<ordered>", "<bounded>", "<each_ordered>", "<gathered>", "<few>", "<augmented>",
     "<augment_entry>", "<function>", "<formatted>", "<joined>", "<tick>", "<changed>", "<attributes>", "<counted>",
-    "<entry>",
+    "<entry>", "<caught>",
 )  # fmt: skip
 """What stands in the code for the operations; no text of a file can name them."""
 ATTRIBUTE, OWN, ORDERED, BOUNDED, EACH_ORDERED, GATHERED, FEW, *_REST = GUARDS
 AUGMENTED, AUGMENT_ENTRY, FUNCTION, FORMATTED, JOINED, TICK, *_LAST = _REST
-CHANGED, ATTRIBUTES, COUNTED, ENTRY = _LAST
+CHANGED, ATTRIBUTES, COUNTED, ENTRY, CAUGHT = _LAST
 PAYING = (GATHERED, FEW, AUGMENTED, FORMATTED, JOINED)
 """Those whose results are counted under a budget."""
 GIVING = (ATTRIBUTE, FUNCTION)
@@ -67,6 +67,18 @@ class Guarding(ast.NodeTransformer):
         if isinstance(node.value, ast.Name) and any(node.value.id == each.__name__ for each in OF_CLASSES):
             return _call(ATTRIBUTE, node, node.value, ast.Constant(node.attr))
         return _call(ATTRIBUTE, node, self.visit(node.value), ast.Constant(node.attr))
+
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
+        """What catches an error: none of Python's own bounds, which a block comes to sooner than the function."""
+        self.generic_visit(node)
+        node.body.insert(0, ast.copy_location(ast.Expr(_call(CAUGHT, node)), node))
+        return node
+
+    def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.AST:
+        """What a generator goes through."""
+        self.generic_visit(node)
+        node.value = _call(ORDERED, node, node.value)
+        return node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         """An operator whose result may grow."""
@@ -196,7 +208,10 @@ class Guarding(ast.NodeTransformer):
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
         """An assignment, which may unpack what is set."""
         self.generic_visit(node)
-        if any(isinstance(each, ast.Tuple | ast.List) for each in node.targets):
+        unpacked = [each for each in node.targets if isinstance(each, ast.Tuple | ast.List)]
+        if any(isinstance(part, ast.Tuple | ast.List) for each in unpacked for part in each.elts):
+            node.value = _call(self._order(unpacked[0]), node, node.value)
+        elif unpacked or any(map(_is_slice, node.targets)):
             node.value = _call(ORDERED, node, node.value)
         return node
 
@@ -278,6 +293,10 @@ def _names_types(kind: ast.expr) -> bool:
         case ast.BinOp(left, ast.BitOr(), right):
             return _names_types(left) and _names_types(right)
     return isinstance(kind, ast.Name)
+
+
+def _is_slice(target: ast.expr) -> bool:
+    return isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Slice)
 
 
 def _as_value(key: Any) -> Any:

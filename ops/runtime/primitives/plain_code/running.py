@@ -15,7 +15,7 @@ from ...interrupts.unheard import Unheard
 from ..nesting import check_nesting
 from . import block_tensors
 from .allowed import checked
-from .block_refusals import RefusedError
+from .block_refusals import RefusedError, refusals
 from .bound_names import BoundNames, containers
 from .guarded_text import Guarding, makes_sets
 from .language import FILE, MUTATES
@@ -93,6 +93,8 @@ class Block:
             others = others | {id(each) for each in containers(given)}
         tensors = [*block_tensors.tensors_in(given)] if self.changes or self.tensors else []
         bound.begin(others, {block_tensors.memory_of(each) for each in tensors})
+        refused: list[RefusedError] = []
+        token = refusals.set(refused)
         try:
             decimals = bounded_decimals() if self.decimals else nullcontext()
             if self.tensors:
@@ -101,13 +103,16 @@ class Block:
             else:
                 with decimals:
                     found = bound.names[self.name](*given)
-        except RefusedError as refusal:
-            refusal.error.user_line = self._place(refusal)  # type: ignore[attr-defined]  # for the message
-            raise refusal.error from None
-        except Exception as error:
-            error.user_line = self._place(error)  # type: ignore[attr-defined]  # for the message
+            if refused:
+                raise refused[0]
+        except (RefusedError, Exception) as caught:
+            if refused:
+                refused[0].error.user_line = self._place(refused[0])  # type: ignore[attr-defined]  # for the message
+                raise refused[0].error from None
+            caught.user_line = self._place(caught)  # type: ignore[union-attr]  # for the message
             raise
         finally:
+            refusals.reset(token)
             if budget is None:
                 self.idle.append(bound)
         check_nesting([found])

@@ -27,7 +27,22 @@ class BaseMethods(ast.NodeTransformer):
         self.code = function.__code__
         cells = dict(zip(self.code.co_freevars, function.__closure__ or (), strict=True))
         self.kind = content(cells["__class__"]) if "__class__" in cells else None
-        self.found = dict[str, Any]()
+        self.found, self.depth = dict[str, Any](), 0
+
+    def visit_GeneratorExp(self, node: Any) -> ast.AST:
+        """A function of its own, whose first parameter is another one: Python finds no object there."""
+        if any(isinstance(part, ast.Name) and part.id == "super" for part in ast.walk(node)):
+            raise UnplainError("it asks for super() in a function inside of a method")
+        return node
+
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_Lambda = visit_GeneratorExp
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """The method itself, or a function in it."""
+        self.depth += 1
+        found = self.visit_GeneratorExp(node) if self.depth > 1 else self.generic_visit(node)
+        self.depth -= 1
+        return found
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         """An attribute."""

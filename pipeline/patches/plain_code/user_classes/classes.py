@@ -7,6 +7,7 @@ import dataclasses
 import functools
 import inspect
 import sys
+from _abc import _get_dump
 from abc import ABC, ABCMeta
 from types import FunctionType, MemberDescriptorType
 from typing import Any, Generic, Protocol
@@ -15,7 +16,7 @@ from .....ops.runtime.primitives.plain_code.language import BUILTINS
 from .....ops.runtime.primitives.plain_code.objects.made_classes import SPECIAL
 from .....ops.runtime.user_code import attribute, is_users
 from ..plain_literals import UnplainError, enum_base, name_of
-from .dataclass_fields import fields_and_options
+from .dataclass_fields import fields_and_options, is_of_class
 
 _ORDINARY = (
     "__module__", "__doc__", "__dict__", "__weakref__", "__annotations__", "__qualname__", "__firstlineno__",
@@ -73,6 +74,8 @@ def source_of_class(encoding: Any, kind: Any) -> ast.Call:
     given = [*names, _bases(encoding, kind), parts]
     abstract = sorted(attribute(kind, "__abstractmethods__", ()))
     more: list[ast.expr] = [ast.Tuple([*map(ast.Constant, abstract)], ast.Load())] if abstract else []
+    if type(kind) is ABCMeta and any(_get_dump(kind)[:1][0]):
+        raise UnplainError(f"{kind.__name__} has subclasses that are registered")
     if table:
         return _made("data_class", [*given, *fields_and_options(encoding, kind), *more])
     return _made("new_class", [*given, *more])
@@ -114,7 +117,7 @@ def _parts(encoding: Any, kind: type, table: bool) -> dict[str, ast.expr]:
         names = (slots,) if isinstance(slots, str) else tuple(slots)
         found["__slots__"] = ast.Tuple([*map(ast.Constant, names)], ast.Load())
     for name, thing in own.items():
-        is_field = name in fields and name in attribute(kind, "__annotations__", {})
+        is_field = name in fields and name in vars(kind).get("__annotations__", {}) and not is_of_class(fields[name])
         slot = isinstance(thing, MemberDescriptorType)
         written = table and (name in _OF_DATACLASS or (name.startswith("__") and is_generated(thing)))
         hashless = name == "__hash__" and thing is None and "__eq__" in vars(kind)

@@ -22,7 +22,7 @@ def fields_and_options(encoding: Any, kind: Any) -> list[ast.expr]:
     """
     every = attribute(kind, "__dataclass_fields__")
     own = [name for name in vars(kind).get("__annotations__", {}) if name in every]
-    fields = {name: _field(encoding, every[name]) for name in own if not _is_of_class(every[name])}
+    fields = {name: _field(encoding, every[name]) for name in own if not is_of_class(every[name])}
     said = vars(kind)["__dataclass_params__"]
     options = {name: bool(getattr(said, name)) for name in ("init", "repr", "eq", "order", "unsafe_hash", "frozen")} | {
         "slots": "__slots__" in vars(kind)
@@ -33,7 +33,8 @@ def fields_and_options(encoding: Any, kind: Any) -> list[ast.expr]:
     ]
 
 
-def _is_of_class(field: Any) -> bool:
+def is_of_class(field: Any) -> bool:
+    """Whether it is a ``ClassVar``, which no object has."""
     kind: Any = getattr(dataclasses, "_FIELD_CLASSVAR")  # noqa: B009  # no public name
     return bool(field._field_type is kind)
 

@@ -17,6 +17,7 @@ from tests.everyday.blocks.rare import of_classes as classes
 from tests.everyday.blocks.rare import of_leaving as leaving
 from tests.everyday.blocks.rare import of_named_errors as named
 from tests.everyday.blocks.rare import of_operators as operators
+from tests.everyday.blocks.rare import of_real_classes as real
 from tests.everyday.blocks.rare import of_sharing as sharing
 from tests.everyday.blocks.rare import of_values as values
 from tracepack.ops.graph.errors import GuardError, TracepackError
@@ -40,11 +41,17 @@ RARE: dict[str, tuple[Any, list[Any], list[list[Any]]]] = {
             named.of_an_inner_function, named.of_a_lambda, named.of_objects, named.caught_whole,
             values.is_decimal, values.decimal_of_digits, values.formatted_lists, values.nice_member,
             values.highest_member,
-            values.needed,
+            values.needed, real.descriptors, real.gauges, real.read_only, real.in_a_finally, real.in_a_generator,
+            real.depths, real.registered, real.class_variables, real.texts_of_records, real.bad_templates,
+            real.sorted_set,
         )
     },
     "reckoned": (operators.reckoned, [["1", "2", "+"]], [[["2", "3", "4", "*", "+"]], [[]], [["2", "+"]]]),
     "tagged": (classes.tagged, [["a", "b"]], [[["<default>", "c"]], [[]], [["abc"]]]),
+    "mixed items": (
+        real.mixed_items, [torch.tensor([1.0, 2.0])],
+        [[torch.tensor([0.2, 0.1, 0.3, 0.1])], [torch.full((9,), 0.1)], [torch.zeros(0)]],
+    ),
     "filled": (operators.filled, [[1, 2], "{}-{}"], [[[500, 0], each] for each in TEMPLATES]),
     **{
         f.__name__: (f, [[1, 2], X], [[[500], X], [[0, 1], X], [[], X], [[0, 5000, 0], X], [[5000], torch.ones(1)]])

@@ -48,6 +48,9 @@ class RefusedPart:
     def __get__(self, thing: Any, kind: Any = None) -> Any:
         refuse("a block of plain Python asks for what it cannot have", got=self.name)
 
+    def __set__(self, thing: Any, value: Any) -> None:
+        refuse("a block of plain Python sets what it cannot have", got=self.name)
+
 
 class MadeProperty(property):
     """A property of functions of the block."""
