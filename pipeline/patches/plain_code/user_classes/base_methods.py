@@ -40,7 +40,7 @@ class BaseMethods(ast.NodeTransformer):
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         """The method itself, or a function in it."""
         self.depth += 1
-        found = self.visit_GeneratorExp(node) if self.depth > 1 else self.generic_visit(node)
+        found: ast.AST = self.visit_GeneratorExp(node) if self.depth > 1 else self.generic_visit(node)
         self.depth -= 1
         return found
 

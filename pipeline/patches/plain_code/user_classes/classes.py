@@ -7,7 +7,7 @@ import dataclasses
 import functools
 import inspect
 import sys
-from _abc import _get_dump
+from _abc import _get_dump  # type: ignore[import-not-found]  # typeshed lacks it
 from abc import ABC, ABCMeta
 from types import FunctionType, MemberDescriptorType
 from typing import Any, Generic, Protocol
