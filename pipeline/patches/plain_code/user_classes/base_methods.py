@@ -29,7 +29,7 @@ class BaseMethods(ast.NodeTransformer):
         self.kind = content(cells["__class__"]) if "__class__" in cells else None
         self.found, self.depth = dict[str, Any](), 0
 
-    def visit_GeneratorExp(self, node: Any) -> ast.AST:
+    def visit_GeneratorExp(self, node: ast.AST) -> ast.AST:
         """A function of its own, whose first parameter is another one: Python finds no object there."""
         if any(isinstance(part, ast.Name) and part.id == "super" for part in ast.walk(node)):
             raise UnplainError("it asks for super() in a function inside of a method")
