@@ -55,7 +55,10 @@ def makes_tensor(value: ast.expr) -> bool:
     return isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _OF_TENSORS
 
 
-_OF_TENSORS = ("zeros", "ones", "full", "zeros_like", "ones_like", "full_like", "clone", "new_zeros", "new_full", "eye")
+_OF_TENSORS = (
+    "zeros", "ones", "full", "zeros_like", "ones_like", "full_like", "clone", "new_zeros", "new_full", "eye", "empty",
+    "empty_like", "copy", "array", "arange", "astype", "identity", "linspace",
+)  # fmt: skip
 
 
 def _makes_object(value: ast.expr) -> bool:

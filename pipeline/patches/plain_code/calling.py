@@ -9,12 +9,14 @@ from functools import partial
 from types import FrameType
 from typing import Any
 
+import numpy as np
 import torch
 
 from ....ops.graph.errors import RecordError, TracepackError
 from ....ops.graph.graph import BodyCall, Node, Operator, Value
 from ....ops.graph.operators.names import DRAWING
-from ....ops.graph.types import ANY, SCALARS
+from ....ops.graph.types import ANY, ARRAY, SCALARS
+from ....ops.runtime.primitives.plain_code.arrays import block_arrays
 from ....ops.runtime.primitives.plain_code.block_tensors import kind_of
 from ....ops.runtime.primitives.plain_code.running import plain_code
 from ....ops.runtime.user_code import is_users, user_line
@@ -173,6 +175,8 @@ def _kind(found: Any, listed: bool = False) -> Any:
         RecordError: the example does not tell it.
     """
     match found:
+        case np.ndarray() | np.generic() if block_arrays.is_of_block(found):
+            return block_arrays.kind_of(found)
         case bool() | int() | float() | str() | complex():
             return type(found).__name__
         case torch.Tensor():
@@ -203,6 +207,8 @@ def _wrapped(recorder: Recorder, kind: Any, found: Any, varies: bool) -> tuple[A
             # One that the block was given, or gives twice, is another one on other data.
             made = recorder.values.twins.twin(found) if _is_known(recorder, found) else found
         return recorder.values.add(made, varies=True), made
+    if kind[0] in ("array", "number"):
+        return wrapped_scalar(recorder, ARRAY if kind[0] == "array" else ANY, found, True)
     if kind[0] == "tuple":
         pairs = [_wrapped(recorder, inner, each, varies) for inner, each in zip(kind[1:], found, strict=True)]
         return tuple(value for value, _ in pairs), tuple(each for _, each in pairs)

@@ -14,11 +14,13 @@ from collections.abc import Callable, Mapping, Sequence
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
+import numpy as np
 import torch
 
 from ....ops.runtime.primitives.plain_code.allowed import refused
-from ....ops.runtime.primitives.plain_code.block_tensors import MODULES, tensors_in
-from ....ops.runtime.primitives.plain_code.language import BUILTINS, LIBRARY
+from ....ops.runtime.primitives.plain_code.arrays import block_arrays
+from ....ops.runtime.primitives.plain_code.block_tensors import tensors_in
+from ....ops.runtime.primitives.plain_code.language import BUILTINS, LIBRARY, MODULES
 from ....ops.runtime.primitives.plain_code.objects.user_names import TABLE
 from ....ops.runtime.primitives.plain_code.running import OF_TENSORS
 from ....ops.runtime.user_code import is_users
@@ -26,7 +28,7 @@ from ...proxies.base import is_traced
 from ...proxies.trees import concrete
 from ..source.scoping import names_read, names_set
 from ..source.written_anew import definition_of
-from .naming import MISSING, Naming, Placing, is_object, of_library, of_torch, refuse_unplain, scopes, set_in
+from .naming import MISSING, Naming, Placing, is_object, of_library, of_numpy, of_torch, refuse_unplain, scopes, set_in
 from .plain_literals import UnplainError, is_member, is_plain, literal, member_source, name_of
 from .regions import ASKED, plainly
 from .tensor_items import TensorItems
@@ -173,6 +175,8 @@ class Encoding:
         if self.tensors and isinstance(thing, torch.Tensor):
             self.uses_torch = True
             return self._argument(thing)
+        if self.tensors and isinstance(thing, np.ndarray):
+            return self._argument(thing)
         if is_outside_object(thing):
             return self.outside.source_of(thing)
         if is_traced(thing) or (isinstance(thing, list | tuple | dict) and not is_plain(thing)):
@@ -181,6 +185,8 @@ class Encoding:
             return found
         if self.tensors and (found := of_torch(thing)) is not None:
             self.uses_torch = True
+            return found
+        if self.tensors and (found := of_numpy(thing)) is not None:
             return found
         if is_error(thing):
             return error_of(self, thing)
@@ -215,9 +221,11 @@ class Encoding:
     def _argument(self, thing: Any) -> ast.expr:
         refuse_unplain(thing, self.tensors)
         if id(thing) not in self.given:
-            has_tensors = self.tensors and any(True for _ in tensors_in(concrete(thing)))
+            held = concrete(thing) if self.tensors else ()
+            has_tensors = any(True for _ in tensors_in(held))
             self.uses_torch = self.uses_torch or has_tensors
-            self.given[id(thing)] = (f"{OF_TENSORS if has_tensors else 'G'}{len(self.given)}", thing)
+            marked = has_tensors or any(True for _ in block_arrays.arrays_in([held])) or isinstance(held, np.generic)
+            self.given[id(thing)] = (f"{OF_TENSORS if marked else 'G'}{len(self.given)}", thing)
         return name_of(self.given[id(thing)][0])
 
     # -- functions -------------------------------------------------------------------------------------------------

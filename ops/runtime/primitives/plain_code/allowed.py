@@ -6,8 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ....graph.errors import GraphError
-from .block_tensors import MODULES
-from .language import BUILTINS, LIBRARY, METHODS, OF_PATTERNS, SYNTAX
+from .language import BUILTINS, LIBRARY, METHODS, MODULES, OF_PATTERNS, SYNTAX
 from .objects.makers import MAKERS
 
 _SINGLE = (None, True, False)

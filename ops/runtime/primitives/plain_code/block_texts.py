@@ -12,6 +12,7 @@ from typing import Any
 from .. import bounded
 from ..nesting import check_nesting
 from ..text import texts
+from .arrays.block_arrays import CLASSES
 from .block_refusals import refuse, within
 from .gone_through import bounded_items, ordered
 from .library_values import VALUES, text_of_value
@@ -19,7 +20,7 @@ from .objects.things import Thing, class_name
 from .objects.user_names import names_a_function_of_a_block
 
 _SCALARS = (str, int, float, complex, bool, bytes, type(None))
-_TEXTED = (*_SCALARS, *VALUES)
+_TEXTED = (*_SCALARS, *VALUES, *CLASSES)
 _CONTAINERS = (list, tuple, dict)
 
 
@@ -125,6 +126,8 @@ def formatted(value: Any, conversion: str, spec: str) -> str:
         return str(value)
     if kind in VALUES:
         return text_of_value(value, conversion, spec)
+    if kind in CLASSES:
+        return str(within(texts.formatted, value, spec, conversion))
     if isinstance(value, Enum) and not conversion:
         return formatted(value.value, "", spec)  # as from Python 3.11 on
     if kind not in _SCALARS:

@@ -12,6 +12,8 @@ from functools import wraps
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from .. import bounded
 from .block_refusals import refuse, within
 from .objects.things import Thing
@@ -50,6 +52,8 @@ def counted(items: Any) -> Any:
     if isinstance(items, SIZED):
         require_few(items)
         return items
+    if isinstance(items, np.ndarray):
+        return require_few(items) if items.ndim else items
     if isinstance(items, Thing) and (hasattr(items, "__iter__") or hasattr(items, "__getitem__")):
         items = iter(items)  # type: ignore[call-overload]  # with what it has of Python's own methods
     return _counted(items) if hasattr(type(items), "__next__") else items

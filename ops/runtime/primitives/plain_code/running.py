@@ -18,10 +18,11 @@ from ..control_flow import round_counter
 from ..nesting import check_nesting
 from . import block_tensors, block_texts, gone_through, guarded
 from .allowed import checked
+from .arrays import block_arrays
 from .block_refusals import RefusedError, ticking
-from .growing_operators import FUNCTIONS
-from .guarded_text import CALLED, GIVING, GUARDS, OPERATOR, PAYING, TICK, Guarding, makes_sets
-from .language import BUILTINS, FILE, MUTATES
+from .growing_operators import FUNCTIONS, paid
+from .guarded_text import CALLED, DTYPE, FUNCTION, GIVING, GUARDS, OPERATOR, PAYING, TICK, Guarding, makes_sets
+from .language import BUILTINS, FILE, MODULES, MUTATES
 from .library_values import bounded_decimals
 from .metering import Metered, meter, tensors_charged
 from .objects.makers import HELD, MAKERS
@@ -60,11 +61,9 @@ class Block:
             assert isinstance(function, ast.FunctionDef)  # says `checked`
             self.name = function.name
             names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-            self.tensors = bool(names & {*block_tensors.MODULES}) or any(
-                each.arg.startswith(OF_TENSORS) for each in function.args.args
-            )
+            self.tensors = bool(names & {*MODULES}) or any(e.arg.startswith(OF_TENSORS) for e in function.args.args)
             called = taken_out(tree)
-            guarded_tree = ast.fix_missing_locations(Guarding(makes_sets(tree), metered).visit(tree))
+            guarded_tree = ast.fix_missing_locations(Guarding(makes_sets(tree), metered, self.tensors).visit(tree))
             code = compile(guarded_tree, FILE, "exec")
             self.code = renamed(code, called) if called else code
         self.metered = metered
@@ -90,7 +89,7 @@ class Block:
         """The global names of the block."""
         found = {"__import__": block_tensors.imported} if self.tensors else {}
         names = {"__builtins__": found, **BUILTINS, **{CALLED.format(n): f for n, f in guarded.CALLS.items()}}
-        names |= {"<slice>": builtins.slice, **_operations(guards), **_OPERATORS, **MAKERS}
+        names |= {"<slice>": builtins.slice, DTYPE: int, **_operations(guards), **_OPERATORS, **MAKERS}
         try:
             exec(self.code, names)  # a text that was checked, without builtins
         except RefusedError as refusal:  # of a constant
@@ -108,6 +107,7 @@ class Block:
             others = others | {id(each) for each in containers(given)}
         tensors = [*block_tensors.tensors_in(given)] if self.changes or self.tensors else []
         memory = {block_tensors.memory_of(each) for each in tensors}
+        memory |= {block_arrays.place_in_memory(each) for each in block_arrays.arrays_in(given)} if self.changes else ()
         metered = Metered(meter.get(), FILE, others) if self.metered else None
         names = self._bound(guarded.Guarded(others, memory), metered)
         try:
@@ -147,7 +147,7 @@ class Block:
         elif metered is not None:
             names |= {CALLED.format(name): metered.charging(each) for name, each in guarded.CALLS.items()}
             names |= {name: metered.charging(names[name]) for name in (*PAYING, *_OPERATORS, HELD)}
-            names |= {name: metered.giving(names[name]) for name in GIVING} | {TICK: metered.tick}
+            names |= {name: metered.giving(names[name], name == FUNCTION) for name in GIVING} | {TICK: metered.tick}
         for name, each in self.held.items():
             if isinstance(each, FunctionType) and each.__code__.co_filename == FILE:
                 names[name] = _rebound(each, names)
@@ -162,7 +162,7 @@ def _operations(guards: guarded.Guarded) -> dict[str, Any]:
         guards.attribute, guards.own, gone_through.ordered, gone_through.bounded_items, gone_through.each_ordered,
         gone_through.gathered, gone_through.require_few, guards.augmented, guards.augment_entry,
         guards.function, block_texts.formatted, block_texts.joined, ticking(round_counter()), guards.fields,
-        gone_through.counted, guarded.entry_of,
+        gone_through.counted, guarded.entry_of, paid,
     )  # fmt: skip
     return {**dict(zip(GUARDS, found, strict=True)), HELD: guards.hold}
 
@@ -224,6 +224,8 @@ def is_kind(kind: Any, levels: int = 32) -> bool:
             return kind == "any" or kind in _KINDS
         case ["tensor", *_]:
             return block_tensors.is_kind([*kind])
+        case ["array" | "number", *_]:
+            return block_arrays.is_kind([*kind])
         case ["list" | "dict", inner]:
             return levels > 0 and is_kind(inner, levels - 1)
         case ["tuple", *parts]:
@@ -244,13 +246,17 @@ def misfit(found: Any, kind: Any) -> str | None:
     Args:
         found: the value.
         kind: the name of a type, "any" for all that an archive holds, or a list: ``["list", kind]``,
-            ``["dict", kind]`` of texts to that, ``["tuple", kind, …]``, ``["keys", [key, kind], …]``.
+            ``["dict", kind]`` of texts to that, ``["tuple", kind, …]``, ``["keys", [key, kind], …]``, or what `kind_of`
+            of tensors and of arrays gives.
     """
     if kind == "any":
         return None if _is_holdable(found) else type(found).__name__
     if isinstance(kind, str):
         return None if type(found) is _KINDS[kind] else type(found).__name__
     name, *parts = kind
+    if name in ("array", "number"):
+        right = block_arrays.is_of_block(found) and block_arrays.kind_of(found) == [*kind]
+        return None if right else _shown_kind(found)
     if name == "tensor":
         right = block_tensors.is_of_block(found) and block_tensors.kind_of(found)[1:] == parts
         return None if right else _shown_kind(found)
@@ -282,13 +288,19 @@ def described(kind: Any) -> str:
     name, *parts = kind
     if name == "keys":
         return f"a dict with the keys {[key for key, _ in parts]}"
+    if name in ("array", "number"):
+        return block_arrays.described([*kind])
     if name == "tensor":
         return f"a tensor of {parts[0]} with {parts[1]} dimensions"
     return f"{name}[{', '.join(map(described, parts))}]"
 
 
 def _shown_kind(found: Any) -> str:
-    return described(block_tensors.kind_of(found)) if block_tensors.is_of_block(found) else type(found).__name__
+    of = next((each for each in _HOLDING if each.is_of_block(found)), None)
+    return type(found).__name__ if of is None else described(of.kind_of(found))
+
+
+_HOLDING = (block_tensors, block_arrays)
 
 
 def _is_holdable(thing: Any) -> bool:
@@ -302,6 +314,7 @@ def _is_holdable(thing: Any) -> bool:
             waiting += each.values()
             if any(type(key) not in (str, int, float, bool) for key in each):
                 return False
-        elif type(each) not in (str, int, float, bool, complex, type(None)) and not block_tensors.is_of_block(each):
-            return False
+        elif type(each) not in (str, int, float, bool, complex, type(None)):
+            if not any(of.is_of_block(each) for of in _HOLDING):
+                return False
     return True
