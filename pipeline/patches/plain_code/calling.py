@@ -34,6 +34,7 @@ from .opaque import Opaque
 from .plain_literals import UnplainError
 
 NOT_PLAIN = "the code cannot be a block of plain Python"
+OF_NUMBERS = "it gives a number of numpy, in whose place may be one of Python's on other data"
 
 
 def run_block(
@@ -42,7 +43,7 @@ def run_block(
     own: tuple[tuple[str, ...], tuple[str, ...]],
     result: bool,
     hoisted: tuple[tuple[str, str, bool], ...],
-    tensors: bool,
+    tensors: int,
     *values: Any,
 ) -> Any:
     """Stands for some statements of a function.
@@ -54,7 +55,7 @@ def run_block(
         result: whether they give the result of the traced function.
         hoisted: names that stand for expressions in the text, the source of those, and whether they come after
             something that may change what they find.
-        tensors: whether it may have tensors.
+        tensors: whether it may have tensors and arrays; above 1, whether code goes on with numbers of numpy, too.
         values: functions that give the values of those, then what the variables are.
 
     Raises:
@@ -72,14 +73,14 @@ def run_block(
             frame = _users_frame(sys._getframe(1))
             shared = shared_names({name: before[name] for name in own[0]}, frame, {*names, *own[1]})
             alone = [name for name in own[0] if name not in shared]
-            encoding = Encoding(text, before, alone, frame.f_globals, frame.f_code, parts, tensors)
+            encoding = Encoding(text, before, alone, frame.f_globals, frame.f_code, parts, tensors > 0)
             written, given = encoding.text(), encoding.arguments()
             if encoding.uses_torch:
                 recorder.pin_setting("default_dtype")
                 recorder.pin_setting("autocast")
         except UnplainError as error:
             raise RecordError(f"{NOT_PLAIN}: {error}", where=str(user_line() or "")) from None
-        return _recorded(recorder, written, given, _split(text) if result else None)
+        return _recorded(recorder, written, given, _split(text) if result else None, tensors > 1)
 
 
 def _early(recorder: Recorder, part: tuple[str, str, bool], give: Callable[[], Any]) -> Any:
@@ -135,7 +136,7 @@ def _own(part: ast.AST) -> Any:
             yield from _own(each)
 
 
-def _recorded(recorder: Recorder, text: str, given: list[Any], kind: Any) -> Any:
+def _recorded(recorder: Recorder, text: str, given: list[Any], kind: Any, numbers: bool) -> Any:
     """Runs the block on the example, and writes its node."""
     recorder.refuse_ended()
     with recorder.within(), torch._C.DisableTorchFunction():
@@ -149,6 +150,8 @@ def _recorded(recorder: Recorder, text: str, given: list[Any], kind: Any) -> Any
                 f"the code fails on the example: {type(error).__name__}: {error}", where=str(user_line() or "")
             ) from None
     kind = _kind(found) if kind is None else kind
+    if _has_number(kind) and not numbers:
+        raise RecordError(f"{NOT_PLAIN}: {OF_NUMBERS}", where=str(user_line() or ""))
     arguments = recorder.arguments((text, kind, *given))
     varies = any(recorder.values.varies(leaf) for leaf in _leaves(given))
     output, stand_in = _wrapped(recorder, kind, found, varies)
@@ -191,6 +194,11 @@ def _kind(found: Any, listed: bool = False) -> Any:
                 return ["dict", kinds[0]]
             return ["keys", *map(list, zip(found, kinds, strict=True))]
     raise RecordError(f"{NOT_PLAIN}: the example does not tell what its results hold", where=str(user_line() or ""))
+
+
+def _has_number(kind: Any) -> bool:
+    """Whether a kind is, or holds, a number of numpy."""
+    return isinstance(kind, list) and (kind[0] == "number" or any(map(_has_number, kind[1:])))
 
 
 def _is_known(recorder: Recorder, tensor: torch.Tensor) -> bool:

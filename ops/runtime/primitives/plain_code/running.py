@@ -107,7 +107,8 @@ class Block:
             others = others | {id(each) for each in containers(given)}
         tensors = [*block_tensors.tensors_in(given)] if self.changes or self.tensors else []
         memory = {block_tensors.memory_of(each) for each in tensors}
-        memory |= {block_arrays.place_in_memory(each) for each in block_arrays.arrays_in(given)} if self.changes else ()
+        if self.changes:
+            memory |= {block_arrays.place_in_memory(each) for each in block_arrays.arrays_in(given)}
         metered = Metered(meter.get(), FILE, others) if self.metered else None
         names = self._bound(guarded.Guarded(others, memory), metered)
         try:
