@@ -9,7 +9,7 @@ from ....ops.runtime.primitives.plain_code.language import MUTATES
 from ..source.scoping import names_set
 
 
-def begin(body: Sequence[ast.stmt], place: int, loops: int, tensors: bool) -> int | None:
+def begin(body: Sequence[ast.stmt], place: int, loops: int, tensors: int) -> int | None:
     """The place of the first statement, with what sets variables to new lists and the like right before it.
 
     None where there are fewer loops before.
@@ -20,8 +20,10 @@ def begin(body: Sequence[ast.stmt], place: int, loops: int, tensors: bool) -> in
             return None
         place = before[-1]
     first = place
-    while first and (begins(body[first - 1], tensors) or _changed(body[first - 1])):
+    while first and (begins(body[first - 1], tensors) or _changed(body[first - 1]) or (tensors and _asks(body[first - 1]))):
         first -= 1
+    while first < place and tensors and _asks(body[first]):  # sizes stay in the recording where nothing is made before
+        first += 1
     return max((n + 1 for n in range(first, place) if not _is_own(body, first, n)), default=first)
 
 
@@ -39,7 +41,7 @@ def _is_own(body: Sequence[ast.stmt], first: int, place: int) -> bool:
     return not name or name in names_set(body[first:place])
 
 
-def begins(line: ast.stmt, tensors: bool) -> bool:
+def begins(line: ast.stmt, tensors: int) -> bool:
     """Whether a statement defines a function, or sets variables to what asks for nothing but their own parts."""
     if isinstance(line, ast.FunctionDef):
         return True
@@ -48,6 +50,28 @@ def begins(line: ast.stmt, tensors: bool) -> bool:
     values = line.value.elts if isinstance(line.value, ast.Tuple) else [line.value]
     makes = (makes_new, _makes_object, *((makes_tensor,) if tensors else ()))
     return all(isinstance(each, ast.Constant | ast.UnaryOp) or any(of(each) for of in makes) for each in values)
+
+
+def _asks(line: ast.stmt) -> bool:
+    """Whether a statement sets variables to sizes, or to what is reckoned of numbers: ``h, w = image.shape``."""
+    if not isinstance(line, ast.Assign) or isinstance(line.value, ast.Constant | ast.UnaryOp):
+        return False
+    return all(isinstance(part, _OF_SIZES) or _is_size(part) for part in ast.walk(line.value))
+
+
+_OF_SIZES = (
+    ast.Name, ast.Constant, ast.Subscript, ast.BinOp, ast.UnaryOp, ast.Tuple, ast.operator, ast.unaryop,
+    ast.expr_context,
+)  # fmt: skip
+
+
+def _is_size(part: ast.AST) -> bool:
+    match part:
+        case ast.Attribute(_, "shape" | "size" | "ndim"):
+            return True
+        case ast.Call(ast.Name("len" | "int" | "min" | "max"), _, []):
+            return True
+    return False
 
 
 def makes_tensor(value: ast.expr) -> bool:

@@ -45,7 +45,7 @@ _REDUCING = (
 _SHAPING = (
     "append", "argwhere", "array_split", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_to", "column_stack",
     "compress", "concatenate", "copy", "cross", "delete", "diag", "diagonal", "dot", "dstack", "einsum", "expand_dims",
-    "extract", "flatnonzero", "flip", "fliplr", "flipud", "hsplit", "hstack", "inner", "insert", "intersect1d", "kron",
+    "extract", "flatnonzero", "flip", "fliplr", "flipud", "hsplit", "hstack", "ix_", "inner", "insert", "intersect1d", "kron",
     "moveaxis", "nonzero", "outer", "pad", "ravel", "repeat", "reshape", "roll", "rot90", "select", "setdiff1d",
     "split", "squeeze", "stack", "swapaxes", "take", "take_along_axis", "tensordot", "tile", "transpose", "tril",
     "triu", "union1d", "unravel_index", "vsplit", "vstack", "where", "ndim", "shape", "size", "real", "imag", "isscalar",
