@@ -8,12 +8,12 @@ called, and no set of places is kept for each value: time and memory are linear 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from .graph import BodyCall, Constant, Graph, Node, Operator, Value
-from .operators.names import FRESH, RESHAPES, WRITES, WRITES_ANY, effect
+from .operators.names import CODE, FRESH, RESHAPES, WRITES, WRITES_ANY, effect
 from .operators.written_arguments import COPYING, RESHAPING_BY_OPTION, is_norm, receivers, statistics, writes_by_option
 from .traverse import leaves, subgraphs, uses
 from .types import ARRAY, BOOL, FLOAT, INT, STR, TensorType
@@ -262,7 +262,7 @@ class _Follower:
         self.written += _shared([*receivers(node, name), *statistics(node, name)])
         is_new = kind == FRESH or (name in COPYING and node.kwargs.get("copy", True) is True)
         if not is_new or _hands_on(node, name):
-            self._define(leaves(node.output), given)
+            self._define(_not_own(node) if name == CODE else leaves(node.output), given)
 
     def _define(self, results: Iterable[Any], sources: list[Any]) -> None:
         values = [value for value in results if value is not None]
@@ -280,6 +280,19 @@ def _operands(node: Node, name: str) -> list[Any]:
         case "map", (_, list() | tuple() as lists, *parts):
             return [*lists, *(each for part in parts if isinstance(part, list | tuple) for each in part)]
     return []
+
+
+def _not_own(node: Node) -> Iterator[Any]:
+    """The results of a block of plain Python without numbers, and arrays of which its kind says that it makes them."""
+    match node.args, node.output:
+        case (_, ("tuple", *kinds), *_), tuple(parts) if len(kinds) == len(parts):
+            for kind, part in zip(kinds, parts, strict=True):
+                listed = isinstance(kind, list | tuple)
+                made = listed and len(kind) == 4 and (kind[0], kind[3]) == ("array", "own")
+                if not made and (listed or kind == "any"):
+                    yield from leaves(part)
+        case _:
+            yield from leaves(node.output)
 
 
 def _shared(things: Iterable[Any]) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Which arguments an operator writes besides those that the table of operators tells of: results, statistics, options."""
+"""Which arguments an operator writes besides those that the table tells of: results, statistics, options."""
 
 from __future__ import annotations
 

@@ -20,7 +20,9 @@ def begin(body: Sequence[ast.stmt], place: int, loops: int, tensors: int) -> int
             return None
         place = before[-1]
     first = place
-    while first and (begins(body[first - 1], tensors) or _changed(body[first - 1]) or (tensors and _asks(body[first - 1]))):
+    while first and (
+        begins(body[first - 1], tensors) or _changed(body[first - 1]) or (tensors and _asks(body[first - 1]))
+    ):
         first -= 1
     while first < place and tensors and _asks(body[first]):  # sizes stay in the recording where nothing is made before
         first += 1
@@ -77,6 +79,23 @@ def _is_size(part: ast.AST) -> bool:
 def makes_tensor(value: ast.expr) -> bool:
     """Whether an expression makes a new tensor, which a loop may fill."""
     return isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _OF_TENSORS
+
+
+def made_names(body: Sequence[ast.stmt]) -> set[str]:
+    """The variables that some statements set to arrays of numpy that they make, and to nothing else."""
+    parts = [part for line in body for part in ast.walk(line)]
+    made = [part.targets[0] for part in parts if isinstance(part, ast.Assign) and _makes_array(part)]
+    others = [part for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)]
+    augmented = [part.target for part in parts if isinstance(part, ast.AugAssign)]
+    other = {each.id for each in others if not any(each is target for target in (*made, *augmented))}
+    return {each.id for each in made if isinstance(each, ast.Name)} - other
+
+
+def _makes_array(line: ast.Assign) -> bool:
+    match line:
+        case ast.Assign([ast.Name()], ast.Call(ast.Attribute(_, name), _, named)):
+            return name in _OF_TENSORS and all(each.arg not in (None, "copy") for each in named)
+    return False
 
 
 _OF_TENSORS = (

@@ -29,6 +29,7 @@ from ..python.operations import active
 from ..redirect import stand_in
 from ..source.scoping import leaves
 from ..source.shared_parts import shared_names
+from .beginnings import made_names
 from .encoding import Encoding
 from .opaque import Opaque
 from .plain_literals import UnplainError
@@ -149,7 +150,7 @@ def _recorded(recorder: Recorder, text: str, given: list[Any], kind: Any, number
             raise RecordError(
                 f"the code fails on the example: {type(error).__name__}: {error}", where=str(user_line() or "")
             ) from None
-    kind = _kind(found) if kind is None else kind
+    kind = _with_own(text, _kind(found)) if kind is None else kind
     if _has_number(kind) and not numbers:
         raise RecordError(f"{NOT_PLAIN}: {OF_NUMBERS}", where=str(user_line() or ""))
     arguments = recorder.arguments((text, kind, *given))
@@ -194,6 +195,22 @@ def _kind(found: Any, listed: bool = False) -> Any:
                 return ["dict", kinds[0]]
             return ["keys", *map(list, zip(found, kinds, strict=True))]
     raise RecordError(f"{NOT_PLAIN}: the example does not tell what its results hold", where=str(user_line() or ""))
+
+
+def _with_own(text: str, kind: Any) -> Any:
+    """The kind of what a block gives, with a mark on each array that it makes: it holds no memory of what is given."""
+    function = ast.parse(text).body[-1]
+    assert isinstance(function, ast.FunctionDef)
+    match kind, [part for line in function.body for part in _own(line) if isinstance(part, ast.Return)]:
+        case ["tuple", *kinds], [ast.Return(ast.Tuple(parts))]:
+            made = made_names(function.body)
+            own = [each[0] == "array" and isinstance(p, ast.Name) and p.id in made for p, each in _pairs(parts, kinds)]
+            return ["tuple", *([*each, "own"] if mark else each for mark, each in _pairs(own, kinds))]
+    return kind
+
+
+def _pairs(one: list[Any], other: list[Any]) -> Any:
+    return zip(one, other, strict=True)
 
 
 def _has_number(kind: Any) -> bool:

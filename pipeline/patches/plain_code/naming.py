@@ -202,7 +202,7 @@ def _of_class(kind: type) -> ast.expr:
 
 
 def of_numpy(thing: Any) -> ast.expr | None:
-    """The name of a function or a class of numpy that a block may use, or what makes a number; None for another thing."""
+    """The name of a function or class of numpy that a block may use, or what makes a number; None for others."""
     if block_arrays.is_number(thing):
         return ast.Call(_of_class(type(thing)), [literal(thing.item())], [])
     if isinstance(thing, np.dtype):

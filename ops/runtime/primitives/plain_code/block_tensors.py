@@ -191,7 +191,7 @@ def checked(function: Callable[..., Any], wrapped: Callable[..., Any] | None = N
             refuse("torch is called with more than a block may use", got=f"{unknown[0]}=")
         if any(isinstance(each, torch.Generator | torch.device) for each in args):
             refuse("torch is called with a generator or a device, which a block may not use")
-        if any(isinstance(each, np.ndarray) for each in args) and function is not torch.tensor:
+        if any(isinstance(each, np.ndarray) for each in (*args, *named.values())) and function is not torch.tensor:
             refuse("torch is called with an array, whose memory it may share", fix="Write torch.tensor(x).")
         return within(partial(wrapped or function, **named), *args)
 

@@ -12,7 +12,7 @@ import torch
 
 from .. import bounded
 from . import block_texts
-from .arrays.block_arrays import no_objects
+from .arrays.block_arrays import of_numbers
 from .block_refusals import within
 from .gone_through import require_few
 
@@ -41,13 +41,13 @@ def mul(a: Any, b: Any) -> Any:
 def mod(a: Any, b: Any) -> Any:
     """``a % b``."""
     if type(a) in _NUMBERS or isinstance(a, torch.Tensor | np.ndarray | np.generic):
-        return no_objects(a % b)
+        return of_numbers(a % b)
     return block_texts.filled_in(a, b)
 
 
 def power(a: Any, b: Any) -> Any:
     """``a ** b``."""
-    return no_objects(within(bounded.power, a, b))
+    return of_numbers(within(bounded.power, a, b))
 
 
 def lshift(a: Any, b: Any) -> Any:
@@ -61,12 +61,12 @@ def _of_any(name: str, a: Any, b: Any) -> Any:
         if all(isinstance(each, int) for each in sizes):
             require_few(range(max(0, FUNCTIONS[name](*sizes))))
         return getattr(operator, name)(a, b)
-    return no_objects(within(getattr(bounded, name), a, b))
+    return of_numbers(within(getattr(bounded, name), a, b))
 
 
 def _of_arrays(name: str) -> Callable[[Any, Any], Any]:
     plain = getattr(operator, name)
-    return lambda a, b: no_objects(plain(a, b))
+    return lambda a, b: of_numbers(plain(a, b))
 
 
 def paid(found: Any) -> Any:

@@ -26,7 +26,7 @@ _IN_PLACE = {
     **_GROWING, ast.Sub: "sub", ast.Div: "truediv", ast.FloorDiv: "floordiv", ast.RShift: "rshift",
     ast.BitAnd: "and_", ast.BitOr: "or_", ast.BitXor: "xor",
 }  # fmt: skip
-_OF_ARRAYS = {ast.MatMult: "matmul"}
+_WITH_ARRAYS = {**_IN_PLACE, ast.MatMult: "matmul"}
 _CONVERSIONS = {-1: "", ord("s"): "s", ord("r"): "r", ord("a"): "a"}
 
 
@@ -40,7 +40,7 @@ class Guarding(ast.NodeTransformer):
     """
 
     def __init__(self, sets: bool, metered: bool = False, arrays: bool = False) -> None:
-        self.sets, self.metered, self.operators = sets, metered, {**_IN_PLACE, **_OF_ARRAYS} if arrays else _GROWING
+        self.sets, self.metered, self.operators = sets, metered, _WITH_ARRAYS if arrays else _GROWING
         self.paid = arrays and metered
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:

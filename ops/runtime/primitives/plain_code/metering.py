@@ -108,7 +108,7 @@ class Metered:
                 refuse("things in things are nested too deeply", expected=f"at most {MOST_DEEP} levels")
 
     def charging(self, function: Callable[..., Any], makes: bool = False) -> Callable[..., Any]:
-        """A function that pays for what it gives, for an array that holds the memory of another one where it makes it."""
+        """A function that pays for what it gives; for arrays that may be views where it makes all of what it gives."""
 
         def call(*args: Any, **named: Any) -> Any:
             self.tick()
@@ -128,7 +128,11 @@ class Metered:
 
         def call(*args: Any) -> Any:
             found = function(*args)
-            return self.charging(found, makes) if callable(found) and not (type(found) is type and found in CLASSES) else found
+            return (
+                self.charging(found, makes)
+                if callable(found) and not (type(found) is type and found in CLASSES)
+                else found
+            )
 
         return call
 

@@ -210,7 +210,10 @@ def distrust(text: str) -> None:
 def plain_code(text: str, kind: Any, *given: Any) -> Any:
     """Runs a block, and checks that it gives a result of the kind that the recording relies on."""
     found = block_of(text, meter.get() is not None or text in _untrusted).run(given)
-    if (other := misfit(found, kind)) is not None:
+    other = misfit(found, kind)
+    if other is None:
+        other = block_arrays.shared(found, kind, given) or None
+    if other is not None:
         raise GuardError(
             "the code gives another kind of value than on the example of the trace", got=other,
             expected=described(kind), fix="Trace with an example that shows it, or choose a value of the same kind.",
@@ -256,7 +259,7 @@ def misfit(found: Any, kind: Any) -> str | None:
         return None if type(found) is _KINDS[kind] else type(found).__name__
     name, *parts = kind
     if name in ("array", "number"):
-        right = block_arrays.is_of_block(found) and block_arrays.kind_of(found) == [*kind]
+        right = block_arrays.is_of_block(found) and block_arrays.kind_of(found) == [*kind][:3]
         return None if right else _shown_kind(found)
     if name == "tensor":
         right = block_tensors.is_of_block(found) and block_tensors.kind_of(found)[1:] == parts
@@ -302,6 +305,7 @@ def _shown_kind(found: Any) -> str:
 
 
 _HOLDING = (block_tensors, block_arrays)
+_HOLDABLE = (str, int, float, bool, complex, type(None))
 
 
 def _is_holdable(thing: Any) -> bool:
@@ -315,7 +319,6 @@ def _is_holdable(thing: Any) -> bool:
             waiting += each.values()
             if any(type(key) not in (str, int, float, bool) for key in each):
                 return False
-        elif type(each) not in (str, int, float, bool, complex, type(None)):
-            if not any(of.is_of_block(each) for of in _HOLDING):
-                return False
+        elif type(each) not in _HOLDABLE and not any(of.is_of_block(each) for of in _HOLDING):
+            return False
     return True

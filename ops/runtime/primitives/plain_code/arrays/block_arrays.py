@@ -17,38 +17,39 @@ import numpy as np
 import torch
 
 from ...bounded import MOST_ITEMS
-from ...numpy import DTYPES, TEXTUAL
-from ...numpy import checked as of_numbers
+from ...numpy import DTYPES, TEXTUAL, checked
 from ...wrapped import wrapper
 from ..block_refusals import refuse, within
-from ..block_tensors import memory_of
+from ..block_tensors import memory_of, tensors_in
 
 _POINTWISE = (
-    "abs", "absolute", "add", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "bitwise_and",
-    "bitwise_not", "bitwise_or", "bitwise_xor", "cbrt", "ceil", "conj", "copysign", "cos", "cosh", "deg2rad", "degrees",
-    "divide", "divmod", "equal", "exp", "exp2", "expm1", "fabs", "float_power", "floor", "floor_divide", "fmax", "fmin",
-    "fmod", "gcd", "greater", "greater_equal", "heaviside", "hypot", "invert", "isfinite", "isinf", "isnan", "lcm",
-    "left_shift", "less", "less_equal", "log", "log10", "log1p", "log2", "logaddexp", "logaddexp2", "logical_and",
-    "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "mod", "modf", "multiply", "negative", "nextafter",
-    "not_equal", "positive", "power", "rad2deg", "radians", "reciprocal", "remainder", "right_shift", "rint", "sign",
-    "signbit", "sin", "sinh", "spacing", "sqrt", "square", "subtract", "tan", "tanh", "true_divide", "trunc", "matmul",
+    "abs", "absolute", "add", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh",
+    "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "cbrt", "ceil", "conj", "copysign", "cos", "cosh",
+    "conjugate", "deg2rad", "degrees", "divide", "divmod", "equal", "exp", "exp2", "expm1", "fabs", "float_power",
+    "floor", "floor_divide", "fmax", "fmin", "fmod", "gcd", "greater", "greater_equal", "heaviside", "hypot", "invert",
+    "isfinite", "isinf", "isnan", "lcm", "left_shift", "less", "less_equal", "log", "log10", "log1p", "log2",
+    "logaddexp", "logaddexp2", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum",
+    "mod", "modf", "multiply", "negative", "nextafter", "not_equal", "positive", "power", "rad2deg", "radians",
+    "reciprocal", "remainder", "right_shift", "rint", "sign", "signbit", "sin", "sinh", "spacing", "sqrt", "square",
+    "subtract", "tan", "tanh", "true_divide", "trunc", "matmul",
 )  # fmt: skip
 _REDUCING = (
-    "all", "allclose", "amax", "amin", "any", "argmax", "argmin", "argpartition", "argsort", "array_equal", "average",
-    "bincount", "corrcoef", "count_nonzero", "cov", "cumprod", "cumsum", "diff", "digitize", "ediff1d", "gradient",
-    "histogram", "interp", "isclose", "isin", "lexsort", "max", "mean", "median", "min", "nan_to_num", "nanargmax",
-    "nanargmin", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin", "nanpercentile", "nanprod",
-    "nanquantile", "nanstd", "nansum", "nanvar", "percentile", "polyval", "prod", "ptp", "quantile", "searchsorted",
-    "sort", "std", "sum", "trace", "unique", "var", "convolve", "correlate", "round", "around", "angle", "clip", "fix",
-    "partition", "sinc",
+    "all", "allclose", "amax", "amin", "any", "argmax", "argmin", "argpartition", "argsort", "array_equal",
+    "average", "bincount", "corrcoef", "count_nonzero", "cov", "cumprod", "cumsum", "diff", "digitize", "ediff1d",
+    "gradient", "histogram", "interp", "isclose", "isin", "lexsort", "max", "mean", "median", "min", "nan_to_num",
+    "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin",
+    "nanpercentile", "nanprod", "nanquantile", "nanstd", "nansum", "nanvar", "percentile", "polyval", "prod", "ptp",
+    "quantile", "searchsorted", "sort", "std", "sum", "trace", "unique", "var", "convolve", "correlate", "round",
+    "around", "angle", "clip", "fix", "partition", "sinc",
 )  # fmt: skip
 _SHAPING = (
     "append", "argwhere", "array_split", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_to", "column_stack",
-    "compress", "concatenate", "copy", "cross", "delete", "diag", "diagonal", "dot", "dstack", "einsum", "expand_dims",
-    "extract", "flatnonzero", "flip", "fliplr", "flipud", "hsplit", "hstack", "ix_", "inner", "insert", "intersect1d", "kron",
-    "moveaxis", "nonzero", "outer", "pad", "ravel", "repeat", "reshape", "roll", "rot90", "select", "setdiff1d",
-    "split", "squeeze", "stack", "swapaxes", "take", "take_along_axis", "tensordot", "tile", "transpose", "tril",
-    "triu", "union1d", "unravel_index", "vsplit", "vstack", "where", "ndim", "shape", "size", "real", "imag", "isscalar",
+    "compress", "concatenate", "copy", "cross", "delete", "diag", "diagonal", "dot", "dstack", "einsum",
+    "expand_dims", "extract", "flatnonzero", "flip", "fliplr", "flipud", "hsplit", "hstack", "ix_", "inner",
+    "insert", "intersect1d", "kron", "moveaxis", "nonzero", "outer", "pad", "ravel", "repeat", "reshape", "roll",
+    "rot90", "select", "setdiff1d", "split", "squeeze", "stack", "swapaxes", "take", "take_along_axis", "tensordot",
+    "tile", "transpose", "tril", "triu", "union1d", "unravel_index", "vsplit", "vstack", "where", "ndim", "shape",
+    "size", "real", "imag", "isscalar",
 )  # fmt: skip
 _MAKING = (
     "arange", "array", "asarray", "ascontiguousarray", "bartlett", "blackman", "empty", "empty_like", "eye", "full",
@@ -63,8 +64,8 @@ CLASSES: Mapping[type, str] = {np.dtype(name).type: name for name in sorted(DTYP
 """The classes of numbers of numpy, and the names of their dtypes."""
 _CLASSES = {"bool_": np.bool_, **{name: kind for kind, name in CLASSES.items() if name != "bool"}}
 _NAMED = frozenset(
-    """kth arr axis axes keepdims dtype ddof correction kind stable axis1 axis2 offset decimals side sorter initial mode shift
-    repeats reps pad_width constant_values bins range density weights minlength return_index return_inverse
+    """axis axes keepdims dtype ddof correction kind stable axis1 axis2 offset decimals side sorter initial mode shift
+    kth arr repeats reps pad_width constant_values bins range density weights minlength return_index return_inverse
     return_counts return_indices equal_nan rtol atol assume_unique invert start stop num endpoint base step shape
     fill_value N M k x y xp fp left right period a b v q method n prepend append obj values indices
     indices_or_sections condlist choicelist default a_min a_max min max newshape source destination ord full_matrices
@@ -76,8 +77,8 @@ _COPYING = ("array", "astype")
 """Those of which ``copy=`` says no more than whether their result is a new array."""
 _NEVER = ("out", "where", "like", "subok", "overwrite_input", "copy", "casting", "device")
 _BEFORE_OUT = {
-    "concatenate": 2, "dot": 2, "where": 3, "inner": 2, "lexsort": 2, "bincount": 3, "arange": 4, "array": 2, "zeros": 2,
-    "asarray": 2, "ascontiguousarray": 2, "ones": 2, "full": 3, "empty": 2, "unravel_index": 2,
+    "concatenate": 2, "dot": 2, "where": 3, "inner": 2, "lexsort": 2, "bincount": 3, "arange": 4, "array": 2,
+    "zeros": 2, "asarray": 2, "ascontiguousarray": 2, "ones": 2, "full": 3, "empty": 2, "unravel_index": 2,
 }  # fmt: skip
 """How many arguments functions of C take by their places that write nothing."""
 _METHODS = {
@@ -211,7 +212,7 @@ def _checked(name: str, plain: Callable[..., Any], most: int | None) -> Callable
     """
     last = name.rpartition(".")[2]
     wrap = wrapper(f"numpy.{name}")
-    named = of_numbers(plain if wrap is None else wrap(plain), takes_text=last in TEXTUAL)
+    named = checked(plain if wrap is None else wrap(plain), takes_text=last in TEXTUAL)
     places = _places(last, plain) if most is None else ()
 
     def call(*args: Any, **given: Any) -> Any:
@@ -222,7 +223,7 @@ def _checked(name: str, plain: Callable[..., Any], most: int | None) -> Callable
         for each in (*args, *given.values()):
             if not isinstance(each, _GIVEN) and not (type(each) is type and each in _DTYPE_CLASSES):
                 refuse(f"numpy.{name} is given a {type(each).__name__}", expected="arrays and numbers")
-        return within(partial(named, **given), *args)
+        return of_numbers(within(partial(named, **given), *args))
 
     return call
 
@@ -242,15 +243,18 @@ def _places(name: str, plain: Any) -> tuple[str, ...]:
     return inner.__code__.co_varnames[: inner.__code__.co_argcount]
 
 
-def no_objects(found: Any) -> Any:
-    """What an operator gives: no array of objects, whose own operators it would call."""
-    if type(found) is np.ndarray and found.dtype.hasobject:
-        refuse("numpy made an array of objects", expected="an array of numbers")
+def of_numbers(found: Any) -> Any:
+    """What numpy gives: no array of objects, whose own operators it would call, and none of texts."""
+    if isinstance(found, np.ndarray | np.generic) and not is_of_block(found):
+        refuse(f"numpy made an array of {found.dtype}", expected="an array of numbers")
+    if type(found) is tuple or type(found) is list:
+        for each in found:
+            of_numbers(each)
     return found
 
 
 def size_of(found: Any, views: bool) -> int:
-    """The bytes of arrays that a function gives; of those that may be views of others, where it makes all that it gives."""
+    """The bytes of arrays that a function gives; of views, too, where it makes all of what it gives."""
     if not isinstance(found, np.ndarray | tuple | list):
         return 0
     return sum(each.nbytes for each in arrays_in(found) if views or each.base is None)
@@ -262,10 +266,23 @@ def kind_of(thing: Any) -> list[Any]:
     return ["array", name, thing.ndim] if type(thing) is np.ndarray else ["number", name]
 
 
+def shared(found: Any, kind: Any, given: Any) -> str:
+    """What holds memory of what a block was given, where its kind says that it does not; empty where nothing does."""
+    if not isinstance(kind, list | tuple) or kind[0] not in ("array", "tuple"):
+        return ""
+    if kind[0] == "tuple":
+        return next(filter(None, (shared(*pair, given) for pair in zip(found, kind[1:], strict=True))), "")
+    if len(kind) < 4:
+        return ""
+    place = place_in_memory(found)
+    tensors = any(memory_of(each) == place for each in tensors_in(given))
+    return "an array that it was given" if tensors or place in map(place_in_memory, arrays_in(given)) else ""
+
+
 def is_kind(parts: list[Any]) -> bool:
-    """Whether it is what `kind_of` gives."""
+    """Whether it is what `kind_of` gives, maybe with the mark of an array that holds no memory of what is given."""
     match parts:
-        case ["array", str(dtype), int(rank)]:
+        case ["array", str(dtype), int(rank)] | ["array", str(dtype), int(rank), "own"]:
             return dtype in DTYPES and 0 <= rank <= 64
         case ["number", str(dtype)]:
             return dtype in DTYPES
