@@ -40,7 +40,11 @@ from .user_lines import parsed, placed, written
 
 NAME = "block"
 MOST_FUNCTIONS = 40
-_GOING = ("enumerate", "zip", "range", "reversed", "list")
+_GOING = (
+    "enumerate", "zip", "range", "reversed", "list", "max", "min", "sorted", "sum", "abs", "round", "any", "all", "map",
+    "filter", "divmod",
+)  # fmt: skip
+"""Builtins that go through things, or choose among them, with numbers of numpy as they are."""
 _OF_METHODS = ("property", "classmethod", "staticmethod")
 
 
@@ -112,8 +116,7 @@ class Encoding:
         """Whether an expression can stand in the block; of tensors it asks no more there than to go through them."""
         kept = dict(self.constants), dict(self.functions), dict(self.given), dict(self.outside.made)
         of_tensors = self.tensors, self.uses_torch
-        goes_through = isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id in _GOING
-        self.tensors = self.tensors and goes_through
+        self.tensors = self.tensors and isinstance(part, ast.Call) and _stays(part.func, known)
         try:
             for name in names_read([part]) & {*values} - {*self.objects}:
                 self.source_of(values[name])
@@ -311,6 +314,16 @@ class Encoding:
         named = Naming(self, {**meant, **objects})
         function = named.visit(whole).body[0]
         return list(function.body)
+
+
+def _stays(function: ast.expr, known: Mapping[str, Any]) -> bool:
+    """Whether a call belongs to the block, also with arrays: of such a builtin, or of a class of numbers of numpy."""
+    match function:
+        case ast.Name(name):
+            return name in _GOING
+        case ast.Attribute(ast.Name(name), attribute) if known.get(name) is np:
+            return isinstance(getattr(np, attribute, None), type)
+    return False
 
 
 def _is_of_method(decorator: ast.expr) -> bool:

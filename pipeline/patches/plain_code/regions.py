@@ -11,7 +11,7 @@ from ....ops.runtime.primitives.plain_code.allowed import refused
 from ..source.changed_containers import own_containers
 from ..source.scoping import certainly_set, names_read, names_set, parameters, read_first, within
 from .beginnings import begin, begins, makes_new, makes_tensor
-from .user_lines import parsed, same_place, written
+from .user_lines import parsed, place_of, same_place, written
 
 
 @dataclass(frozen=True)
@@ -254,9 +254,11 @@ class Hoisting:
         self.late = set[str]()
         self.leaves = False  # whether a statement before may have left the function
         self.acts = False  # whether one before does more than set variables
+        self.place = 0  # the line of the one that is looked at
 
     def statement(self, line: ast.stmt) -> ast.stmt:
         """A statement without them."""
+        self.place = place_of(line) or self.place
         match line:
             case ast.Assign(value=value) if self.tensors and makes_tensor(value):
                 pass  # the block may write to it
@@ -279,6 +281,9 @@ class Hoisting:
 
     def _taken(self, part: ast.expr) -> ast.expr:
         name = f"H{len(self.found)}"
+        for inner in ast.walk(part):
+            if self.place and hasattr(inner, "lineno"):
+                inner.lineno = inner.end_lineno = self.place  # type: ignore[attr-defined]  # as the user wrote it
         self.found[name] = part
         self.late |= {name} if self.acts else set()
         return ast.Name(name, ast.Load())

@@ -151,6 +151,8 @@ def joined(*parts: Any) -> str:
 
 def text_of(*value: Any, **named: Any) -> str:
     """``str(value)``."""
+    if len(value) == 1 and type(value[0]) in CLASSES:
+        return str(value[0])  # a format without a width gives more digits
     return formatted(*value, "", "") if len(value) == 1 and not named else str(*value, **named)
 
 
