@@ -137,7 +137,7 @@ def _is_dtype_of_numbers(text: str) -> bool:
 
     try:
         return len(text) <= _LONGEST_DTYPE and numpy.dtype(text).kind in "biufc"
-    except (TypeError, ValueError, SyntaxError):
+    except (TypeError, ValueError, SyntaxError, Warning):  # of a name that is going out of use
         return False
 
 
