@@ -90,44 +90,6 @@ def test_an_input_that_a_file_does_not_name_as_written_is_not():
     assert touched(Graph((a, b), (fresh, write), write.output)).inputs() == set()
 
 
-def _loop(places, written, count=2):
-    """A loop that writes to one of the things that it carries, and goes on with them in another order."""
-    x, y, z = given = (tensor(), tensor(), tensor())
-    tested, inner = [tensor() for _ in given], [tensor() for _ in given]
-    body = Graph(
-        tuple(inner),
-        (apply("torch.Tensor.zero_", inner[written], output=tensor()),),
-        tuple(inner[place] for place in places),
-    )
-    test = Graph(tuple(tested), (), (tested[0],))
-    node = apply("while_loop", test, body, given[:count], given[count:], output=tuple(tensor() for _ in places))
-    return touched(Graph((x, y, z), (node,), node.output)).inputs()
-
-
-def test_a_loop_writes_to_what_it_carries_to_the_place_that_it_writes_and_to_nothing_else():
-    assert _loop((0, 1), 1) == {1}
-    assert _loop((0, 1), 2) == {2}
-    assert _loop((1, 0), 1) == {0, 1}
-    assert _loop((1, 2), 0) == {0, 1, 2}
-    assert _loop((2, 1), 0) == {0, 2}
-    assert _loop((1, 2, 0), 0, 3) == {0, 1, 2}
-    assert _loop((0, 0), 1) == {0, 1}
-
-
-def test_an_array_that_a_loop_only_reads_may_be_read_only():
-    def process(x):
-        out = np.zeros(len(x) // 2)
-        for i in range(len(x) // 2):
-            out[i] = x[2 * i : 2 * i + 2].max()
-        return out
-
-    mod = tracepack.trace(process, np.arange(6.0))
-    assert "written" not in str(mod.signature)
-    other = np.arange(8.0)[::-1]
-    other.setflags(write=False)
-    assert mod(other).tolist() == process(other).tolist() == [7.0, 5.0, 3.0, 1.0]
-
-
 def through(*nodes):
     """Nodes over x, of which the last one is written."""
 
