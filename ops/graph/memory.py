@@ -8,12 +8,13 @@ called, and no set of places is kept for each value: time and memory are linear 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from .graph import BodyCall, Constant, Graph, Node, Operator, Value
-from .operators.names import FRESH, OF_ARRAYS, RESHAPES, WRITES, WRITES_ANY, effect
+from .operators.names import CODE, FRESH, RESHAPES, WRITES, WRITES_ANY, effect
+from .operators.written_arguments import COPYING, RESHAPING_BY_OPTION, is_norm, receivers, statistics, writes_by_option
 from .traverse import leaves, subgraphs, uses
 from .types import ARRAY, BOOL, FLOAT, INT, STR, TensorType
 
@@ -85,6 +86,10 @@ class _GraphWrites:
     written: set[int]
     reshaped: set[int]
     outputs: list[tuple[frozenset[int], _Joint | None]]
+
+    def places(self) -> set[int]:
+        """The inputs of which it tells something."""
+        return {*self.written, *self.reshaped, *(place for places, _ in self.outputs for place in places)}
 
 
 class _Reached:
@@ -191,7 +196,7 @@ class _Follower:
             case Operator(name):
                 inner = [self.known.summary(graph) for graph in subgraphs(node)]
                 if inner:
-                    self._branches(node, inner)
+                    self._branches(node, name, inner)
                 else:
                     self._operator(node, name)
 
@@ -208,13 +213,38 @@ class _Follower:
             parts = [given[place] for place in places if place < len(given)]
             self._define([value], parts if constant is None else [*parts, constant])
 
-    def _branches(self, node: Node, inner: list[_GraphWrites]) -> None:
-        """Adds the writes of a choice or a loop, in which any operand may become any input and result."""
-        given = _Joint(_shared(uses(node)))
-        kept = [joint for branch in inner for _, joint in branch.outputs if joint is not None]
-        self.written += [given for branch in inner if branch.written]
-        self.reshaped += [given for branch in inner if branch.reshaped]
-        self._define(leaves(node.output), [given, *kept])
+    def _branches(self, node: Node, name: str, inner: list[_GraphWrites]) -> None:
+        """Adds the writes of a choice or a loop, by the places of their operands where those are known."""
+        results, given = list(leaves(node.output)), _operands(node, name)
+        most = _ROOM * (len(given) + len(results))
+        few = sum(len(places) for branch in inner for places, _ in branch.outputs) <= most
+        if any(place >= len(given) for branch in inner for place in branch.places()) or not few:
+            given = []
+        inputs = [_Joint(_shared(leaves(each))) for each in given]
+        alike = all(len(branch.outputs) == len(results) for branch in inner[name == "while_loop" :])
+        if not given or not alike or name == "map":
+            whole = _Joint(_shared(uses(node)))
+            kept = [joint for branch in inner for _, joint in branch.outputs if joint is not None]
+            self._define(results, [whole, *kept])
+            inputs = inputs if given and name == "map" else []
+            self.written += [whole for branch in inner if branch.written and not inputs]
+            self.reshaped += [whole for branch in inner if branch.reshaped and not inputs]
+        else:
+            self._results(results, inputs, inner, name == "while_loop")
+        self.written += [inputs[place] for branch in inner if inputs for place in branch.written]
+        self.reshaped += [inputs[place] for branch in inner if inputs for place in branch.reshaped]
+
+    def _results(self, results: list[Any], inputs: list[_Joint], inner: list[_GraphWrites], loop: bool) -> None:
+        """Adds what the results of a choice share memory with, or those of a loop, which its next round begins with."""
+        for number, value in enumerate(results):
+            found = [branch.outputs[number] for branch in inner[loop:]]
+            parts: list[Any] = [inputs[place] for places, _ in found for place in sorted(places)]
+            parts += [kept for _, kept in found if kept is not None]
+            if loop:
+                inputs[number].parts = [*inputs[number].parts, *parts]
+                self.edges += len(parts)
+                parts = [inputs[number]]
+            self._define([value], parts)
 
     def _operator(self, node: Node, name: str) -> None:
         if name == "py.draw" and len(node.args) == 4:
@@ -223,16 +253,16 @@ class _Follower:
             return
         kind, given = effect(name), _shared(uses(node))
         first = _shared(leaves(node.args[:1])) if node.args else given
-        if kind == WRITES_ANY and not _is_norm(name):
+        if kind == WRITES_ANY and not is_norm(name):
             self.written += given
-        elif kind in (WRITES, RESHAPES) or _writes_by_option(node, name):
+        elif kind in (WRITES, RESHAPES) or writes_by_option(node, name):
             self.written += first
-        if kind == RESHAPES or (name in _RESHAPING_BY_OPTION and _writes_by_option(node, name)):
+        if kind == RESHAPES or (name in RESHAPING_BY_OPTION and writes_by_option(node, name)):
             self.reshaped += first
-        self.written += _shared([*receivers(node, name), *_statistics(node, name)])
-        is_new = kind == FRESH or (name in _COPYING and node.kwargs.get("copy", True) is True)
+        self.written += _shared([*receivers(node, name), *statistics(node, name)])
+        is_new = kind == FRESH or (name in COPYING and node.kwargs.get("copy", True) is True)
         if not is_new or _hands_on(node, name):
-            self._define(leaves(node.output), given)
+            self._define(_not_own(node) if name == CODE else leaves(node.output), given)
 
     def _define(self, results: Iterable[Any], sources: list[Any]) -> None:
         values = [value for value in results if value is not None]
@@ -242,95 +272,36 @@ class _Follower:
             self.sources[id(value)] = shared
 
 
+def _operands(node: Node, name: str) -> list[Any]:
+    """What the graphs of a choice or a loop are given, by their places."""
+    match name, node.args:
+        case ("while_loop", (_, _, *parts)) | ("cond", (_, _, _, *parts)):
+            return [each for part in parts if isinstance(part, list | tuple) for each in part]
+        case "map", (_, list() | tuple() as lists, *parts):
+            return [*lists, *(each for part in parts if isinstance(part, list | tuple) for each in part)]
+    return []
+
+
+def _not_own(node: Node) -> Iterator[Any]:
+    """The results of a block of plain Python without numbers, and arrays of which its kind says that it makes them."""
+    match node.args, node.output:
+        case (_, ("tuple", *kinds), *_), tuple(parts) if len(kinds) == len(parts):
+            for kind, part in zip(kinds, parts, strict=True):
+                listed = isinstance(kind, list | tuple)
+                made = listed and len(kind) == 4 and (kind[0], kind[3]) == ("array", "own")
+                if not made and (listed or kind == "any"):
+                    yield from leaves(part)
+        case _:
+            yield from leaves(node.output)
+
+
 def _shared(things: Iterable[Any]) -> list[Any]:
     """Those that have memory."""
     return [thing for thing in things if isinstance(thing, Value | Constant)]
 
 
-_COPYING = ("numpy.array", "numpy.meshgrid")
-"""Functions that give new memory unless an option asks for a copy only where one is needed."""
-
-
-def receivers(node: Node, name: str) -> list[Any]:
-    """The arguments into which a node writes its result; where that has other sizes, torch gives them these."""
-    found = [*leaves(node.kwargs.get("out"))]
-    found += leaves(node.args[_RESULT_AT[name] :][:1]) if name in _RESULT_AT else []
-    if name.startswith(OF_ARRAYS) and name not in _THREE_ARRAYS:
-        first = 3 if name.endswith(".clip") else 2
-        found += [leaf for leaf in leaves(node.args[first:]) if isinstance(leaf, Value | Constant)]
-    return found
-
-
-# At which position functions of torch in Python take a tensor for the result; and those of numpy that take none third.
-_RESULT_AT = {"torch.nn.functional.normalize": 4, "torch.functional.norm": 4, "torch.functional.tensordot": 3}
-_THREE_ARRAYS = frozenset(
-    f"numpy.{name}" for name in "where interp insert select gradient average searchsorted histogram".split()
-)
-
-
-def _statistics(node: Node, name: str) -> list[Any]:
-    """Arguments that layers also write: running statistics of a norm in training, an embedding with `max_norm`."""
-    base = _base(name)
-    if base in ("embedding", "embedding_bag"):
-        longest = node.kwargs.get("max_norm", node.args[3] if len(node.args) > 3 else None)
-        return [] if longest is None or name.startswith("aten.") else list(leaves(node.args))
-    if not _is_norm(name) or name.endswith(".no_stats"):
-        return []
-    options = ("training", "train", "use_input_stats")
-    given = [node.kwargs[key] for key in options if key in node.kwargs] or list(node.args[5:6])
-    always = _base(name) == "_batch_norm_with_update"  # has no such option
-    if given and given[0] is False and not always:
-        return []
-    named = [node.kwargs.get(key) for key in ("running_mean", "running_var")]
-    first = 1 if name.startswith("torch.nn.functional.") else 3  # elsewhere weight and bias come before them
-    return [leaf for leaf in leaves([*node.args[first : first + 2], *named]) if leaf is not None]
-
-
-def _is_norm(name: str) -> bool:
-    """Whether an operator normalises, and may update running statistics; it never writes to its weight and bias."""
-    return _base(name).endswith(("batch_norm", "instance_norm", "batch_norm_legit", "batch_norm_with_update"))
-
-
-def _base(name: str) -> str:
-    return name.split(".")[1] if name.startswith("aten.") else name.rpartition(".")[2]
-
-
-INPLACE_AT = {
-    **dict.fromkeys(("relu", "relu6", "hardswish", "hardsigmoid", "silu", "mish", "selu"), 1),
-    **dict.fromkeys(("elu", "celu", "leaky_relu"), 2),
-    **dict.fromkeys(("hardtanh", "threshold", "dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout"), 3),
-    **{"feature_alpha_dropout": 3, "rrelu": 4},
-}
-"""The functions of `torch.nn.functional` that can be asked to work in place, and at which position."""
-
-_RESHAPING_BY_OPTION = ("torch.nn.functional.dropout1d", "torch.nn.functional.dropout3d")
-"""Functions that give a tensor another dimension until they end: for good where torch refuses the rest of the call."""
-_OVERWRITING_AT = {
-    f"numpy.{prefix}{name}": place
-    for prefix in ("", "nan")
-    for name, place in (("median", 3), ("percentile", 4), ("quantile", 4))
-}
-"""The functions of numpy that can be asked to overwrite their input, and at which position."""
-
-
-def _writes_by_option(node: Node, name: str) -> bool:
-    """Whether an option asks to work in place."""
-    options = node.kwargs
-    if options.get("inplace") not in (None, False) or options.get("overwrite_input") not in (None, False):
-        return True
-    if name == "numpy.nan_to_num":
-        return options.get("copy") not in (None, True) or len(node.args) > 1
-    if name in _OVERWRITING_AT:
-        place = _OVERWRITING_AT[name]
-        return any(option is not False for option in node.args[place : place + 1])
-    if name.startswith("torch.nn.functional."):
-        place = INPLACE_AT.get(name.rpartition(".")[2], len(node.args))
-        return any(option is not False for option in node.args[place : place + 1])
-    return False
-
-
 def _hands_on(node: Node, name: str) -> bool:
-    return bool(_shared(receivers(node, name))) or _writes_by_option(node, name) or (name in JOINING and may_join(node))
+    return bool(_shared(receivers(node, name))) or writes_by_option(node, name) or (name in JOINING and may_join(node))
 
 
 JOINING = ("py.add", "py.mul")

@@ -51,16 +51,17 @@ def _making(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-_MAKERS = ("array", "asarray", "asanyarray", "ascontiguousarray", "arange", "zeros", "ones", "full")
+_MAKERS = ("array", "asarray", "asanyarray", "ascontiguousarray", "arange", "linspace", "zeros", "ones", "full")
 
 
-def _place(owner: Any, name: str) -> tuple[Any, str, Callable[[Any], Any]]:
-    return owner, name, partial(_making, f"{owner.__name__}.{name}")
+def _place(owner: Any, name: str, recorded: str = "") -> tuple[Any, str, Callable[[Any], Any]]:
+    return owner, name, partial(_making, f"{owner.__name__}.{recorded or name}")
 
 
 hooks = Hooks(
     [
         *(_place(np, name) for name in _MAKERS),
+        _place(np, "empty", "zeros"),  # what it holds is not said, and a file reads no memory of others
         _place(torch, "from_numpy"),
         (torch.Tensor, "__array_ufunc__", lambda _: _tensor_ufunc),
         (torch.Tensor, "__array_function__", lambda _: _tensor_function),

@@ -10,7 +10,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from ...ops.runtime.user_code import attribute, codes_in
-from ..patches.plain_code.calling import NOT_PLAIN
+from ..patches.plain_code.calling import NOT_PLAIN, OF_NUMBERS
 from ..patches.plain_code.regions import Statements
 from ..patches.source.written_anew import block_code, written_anew
 from ..recheck.mismatch import NO_INPUT
@@ -45,6 +45,7 @@ class Blocks:
         self.attempt, self.best, self.lines = attempt, best, lines
         self.functions = list(functions_of(process))
         self.left = 0
+        self.numbers = False  # whether one gives numbers of numpy, and so was not taken
         traced = attribute(process, "__func__", process)
         self.own = traced if isinstance(traced, FunctionType) else type(process).__call__  # what gives the result
         self.problem: Exception | None = None  # state, which no block can have either
@@ -56,7 +57,9 @@ class Blocks:
             places: the lines that are refused, or fix something.
         """
         taken: list[Statements] = []
-        for tensors in (False, True):
+        for tensors in (0, 1, 2):
+            if tensors > 1 and not self.numbers:
+                break
             self.left = MOST_BLOCKS
             while places:
                 regions = self._regions(places, tensors)
@@ -81,6 +84,7 @@ class Blocks:
             try:
                 found = self.attempt(earlier)
             except Exception as error:
+                self.numbers = self.numbers or OF_NUMBERS in str(error)
                 if self.best is not None or NOT_PLAIN in str(error):
                     return None
                 self.problem = error if NO_INPUT in str(error) else self.problem
@@ -91,14 +95,14 @@ class Blocks:
         self.best = found
         return blocks, fixing(found)
 
-    def _regions(self, places: set[tuple[str, int]], tensors: bool) -> Iterator[Statements]:
+    def _regions(self, places: set[tuple[str, int]], tensors: int) -> Iterator[Statements]:
         """The statements to try: those with tensors the smaller ones first, for what is recorded is worth more."""
         seen = set[Any]()
         for function in self.functions:
             path, traced = function.__code__.co_filename, function is self.own
             lines = sorted(number for name, number in self._with_callers(places) if name == PurePath(path).name)
             regions = list[Statements]()
-            for line, rest, loops in product(lines, (not tensors, tensors), range(1 + MOST_LOOPS)):
+            for line, rest, loops in product(lines, (not tensors, tensors > 0), range(1 + MOST_LOOPS)):
                 regions.append(Statements(path, line, rest, traced and rest, loops, tensors))
             regions += [Statements(path, line, False, False, 0, tensors, more) for line in lines for more in _MORE]
             for region in regions:

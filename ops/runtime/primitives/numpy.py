@@ -31,7 +31,7 @@ DTYPES = frozenset(
 
 WORDS = frozenset(
     """C F A K valid same full left right wrap clip raise constant edge linear linear_ramp maximum mean median minimum
-    reflect symmetric empty lower higher midpoint nearest inclusive ij xy ortho forward backward fro nuc quicksort
+    reflect symmetric lower higher midpoint nearest inclusive ij xy ortho forward backward fro nuc quicksort
     mergesort heapsort stable introselect reduced complete r raw equiv no safe same_kind unsafe inverted_cdf
     averaged_inverted_cdf closest_observation interpolated_inverted_cdf hazen weibull median_unbiased
     normal_unbiased big little L U N T auto fd doane scott stone rice sturges sqrt even odd greedy optimal""".split()
@@ -137,7 +137,7 @@ def _is_dtype_of_numbers(text: str) -> bool:
 
     try:
         return len(text) <= _LONGEST_DTYPE and numpy.dtype(text).kind in "biufc"
-    except (TypeError, ValueError, SyntaxError):
+    except (TypeError, ValueError, SyntaxError, Warning):  # of a name that is going out of use
         return False
 
 

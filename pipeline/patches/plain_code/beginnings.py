@@ -9,7 +9,7 @@ from ....ops.runtime.primitives.plain_code.language import MUTATES
 from ..source.scoping import names_set
 
 
-def begin(body: Sequence[ast.stmt], place: int, loops: int, tensors: bool) -> int | None:
+def begin(body: Sequence[ast.stmt], place: int, loops: int, tensors: int) -> int | None:
     """The place of the first statement, with what sets variables to new lists and the like right before it.
 
     None where there are fewer loops before.
@@ -20,8 +20,12 @@ def begin(body: Sequence[ast.stmt], place: int, loops: int, tensors: bool) -> in
             return None
         place = before[-1]
     first = place
-    while first and (begins(body[first - 1], tensors) or _changed(body[first - 1])):
+    while first and (
+        begins(body[first - 1], tensors) or _changed(body[first - 1]) or (tensors and _asks(body[first - 1]))
+    ):
         first -= 1
+    while first < place and tensors and _asks(body[first]):  # sizes stay in the recording where nothing is made before
+        first += 1
     return max((n + 1 for n in range(first, place) if not _is_own(body, first, n)), default=first)
 
 
@@ -39,7 +43,7 @@ def _is_own(body: Sequence[ast.stmt], first: int, place: int) -> bool:
     return not name or name in names_set(body[first:place])
 
 
-def begins(line: ast.stmt, tensors: bool) -> bool:
+def begins(line: ast.stmt, tensors: int) -> bool:
     """Whether a statement defines a function, or sets variables to what asks for nothing but their own parts."""
     if isinstance(line, ast.FunctionDef):
         return True
@@ -50,12 +54,54 @@ def begins(line: ast.stmt, tensors: bool) -> bool:
     return all(isinstance(each, ast.Constant | ast.UnaryOp) or any(of(each) for of in makes) for each in values)
 
 
+def _asks(line: ast.stmt) -> bool:
+    """Whether a statement sets variables to sizes, or to what is reckoned of numbers: ``h, w = image.shape``."""
+    if not isinstance(line, ast.Assign) or isinstance(line.value, ast.Constant | ast.UnaryOp):
+        return False
+    return all(isinstance(part, _OF_SIZES) or _is_size(part) for part in ast.walk(line.value))
+
+
+_OF_SIZES = (
+    ast.Name, ast.Constant, ast.Subscript, ast.BinOp, ast.UnaryOp, ast.Tuple, ast.operator, ast.unaryop,
+    ast.expr_context,
+)  # fmt: skip
+
+
+def _is_size(part: ast.AST) -> bool:
+    match part:
+        case ast.Attribute(_, "shape" | "size" | "ndim"):
+            return True
+        case ast.Call(ast.Name("len" | "int" | "min" | "max"), _, []):
+            return True
+    return False
+
+
 def makes_tensor(value: ast.expr) -> bool:
     """Whether an expression makes a new tensor, which a loop may fill."""
     return isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _OF_TENSORS
 
 
-_OF_TENSORS = ("zeros", "ones", "full", "zeros_like", "ones_like", "full_like", "clone", "new_zeros", "new_full", "eye")
+def made_names(body: Sequence[ast.stmt]) -> set[str]:
+    """The variables that some statements set to arrays of numpy that they make, and to nothing else."""
+    parts = [part for line in body for part in ast.walk(line)]
+    made = [part.targets[0] for part in parts if isinstance(part, ast.Assign) and _makes_array(part)]
+    others = [part for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)]
+    augmented = [part.target for part in parts if isinstance(part, ast.AugAssign)]
+    other = {each.id for each in others if not any(each is target for target in (*made, *augmented))}
+    return {each.id for each in made if isinstance(each, ast.Name)} - other
+
+
+def _makes_array(line: ast.Assign) -> bool:
+    match line:
+        case ast.Assign([ast.Name()], ast.Call(ast.Attribute(_, name), _, named)):
+            return name in _OF_TENSORS and all(each.arg not in (None, "copy") for each in named)
+    return False
+
+
+_OF_TENSORS = (
+    "zeros", "ones", "full", "zeros_like", "ones_like", "full_like", "clone", "new_zeros", "new_full", "eye", "empty",
+    "empty_like", "copy", "array", "arange", "astype", "identity", "linspace",
+)  # fmt: skip
 
 
 def _makes_object(value: ast.expr) -> bool:

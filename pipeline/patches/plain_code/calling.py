@@ -9,12 +9,14 @@ from functools import partial
 from types import FrameType
 from typing import Any
 
+import numpy as np
 import torch
 
 from ....ops.graph.errors import RecordError, TracepackError
 from ....ops.graph.graph import BodyCall, Node, Operator, Value
 from ....ops.graph.operators.names import DRAWING
-from ....ops.graph.types import ANY, SCALARS
+from ....ops.graph.types import ANY, ARRAY, SCALARS
+from ....ops.runtime.primitives.plain_code.arrays import block_arrays
 from ....ops.runtime.primitives.plain_code.block_tensors import kind_of
 from ....ops.runtime.primitives.plain_code.running import plain_code
 from ....ops.runtime.user_code import is_users, user_line
@@ -27,11 +29,13 @@ from ..python.operations import active
 from ..redirect import stand_in
 from ..source.scoping import leaves
 from ..source.shared_parts import shared_names
+from .beginnings import made_names
 from .encoding import Encoding
 from .opaque import Opaque
 from .plain_literals import UnplainError
 
 NOT_PLAIN = "the code cannot be a block of plain Python"
+OF_NUMBERS = "it gives a number of numpy, in whose place may be one of Python's on other data"
 
 
 def run_block(
@@ -40,7 +44,7 @@ def run_block(
     own: tuple[tuple[str, ...], tuple[str, ...]],
     result: bool,
     hoisted: tuple[tuple[str, str, bool], ...],
-    tensors: bool,
+    tensors: int,
     *values: Any,
 ) -> Any:
     """Stands for some statements of a function.
@@ -52,7 +56,7 @@ def run_block(
         result: whether they give the result of the traced function.
         hoisted: names that stand for expressions in the text, the source of those, and whether they come after
             something that may change what they find.
-        tensors: whether it may have tensors.
+        tensors: whether it may have tensors and arrays; above 1, whether code goes on with numbers of numpy, too.
         values: functions that give the values of those, then what the variables are.
 
     Raises:
@@ -70,14 +74,14 @@ def run_block(
             frame = _users_frame(sys._getframe(1))
             shared = shared_names({name: before[name] for name in own[0]}, frame, {*names, *own[1]})
             alone = [name for name in own[0] if name not in shared]
-            encoding = Encoding(text, before, alone, frame.f_globals, frame.f_code, parts, tensors)
+            encoding = Encoding(text, before, alone, frame.f_globals, frame.f_code, parts, tensors > 0)
             written, given = encoding.text(), encoding.arguments()
             if encoding.uses_torch:
                 recorder.pin_setting("default_dtype")
                 recorder.pin_setting("autocast")
         except UnplainError as error:
             raise RecordError(f"{NOT_PLAIN}: {error}", where=str(user_line() or "")) from None
-        return _recorded(recorder, written, given, _split(text) if result else None)
+        return _recorded(recorder, written, given, _split(text) if result else None, tensors > 1)
 
 
 def _early(recorder: Recorder, part: tuple[str, str, bool], give: Callable[[], Any]) -> Any:
@@ -133,7 +137,7 @@ def _own(part: ast.AST) -> Any:
             yield from _own(each)
 
 
-def _recorded(recorder: Recorder, text: str, given: list[Any], kind: Any) -> Any:
+def _recorded(recorder: Recorder, text: str, given: list[Any], kind: Any, numbers: bool) -> Any:
     """Runs the block on the example, and writes its node."""
     recorder.refuse_ended()
     with recorder.within(), torch._C.DisableTorchFunction():
@@ -146,7 +150,9 @@ def _recorded(recorder: Recorder, text: str, given: list[Any], kind: Any) -> Any
             raise RecordError(
                 f"the code fails on the example: {type(error).__name__}: {error}", where=str(user_line() or "")
             ) from None
-    kind = _kind(found) if kind is None else kind
+    kind = _with_own(text, _kind(found)) if kind is None else kind
+    if _has_number(kind) and not numbers:
+        raise RecordError(f"{NOT_PLAIN}: {OF_NUMBERS}", where=str(user_line() or ""))
     arguments = recorder.arguments((text, kind, *given))
     varies = any(recorder.values.varies(leaf) for leaf in _leaves(given))
     output, stand_in = _wrapped(recorder, kind, found, varies)
@@ -173,6 +179,8 @@ def _kind(found: Any, listed: bool = False) -> Any:
         RecordError: the example does not tell it.
     """
     match found:
+        case np.ndarray() | np.generic() if block_arrays.is_of_block(found):
+            return block_arrays.kind_of(found)
         case bool() | int() | float() | str() | complex():
             return type(found).__name__
         case torch.Tensor():
@@ -189,6 +197,27 @@ def _kind(found: Any, listed: bool = False) -> Any:
     raise RecordError(f"{NOT_PLAIN}: the example does not tell what its results hold", where=str(user_line() or ""))
 
 
+def _with_own(text: str, kind: Any) -> Any:
+    """The kind of what a block gives, with a mark on each array that it makes: it holds no memory of what is given."""
+    function = ast.parse(text).body[-1]
+    assert isinstance(function, ast.FunctionDef)
+    match kind, [part for line in function.body for part in _own(line) if isinstance(part, ast.Return)]:
+        case ["tuple", *kinds], [ast.Return(ast.Tuple(parts))]:
+            made = made_names(function.body)
+            own = [each[0] == "array" and isinstance(p, ast.Name) and p.id in made for p, each in _pairs(parts, kinds)]
+            return ["tuple", *([*each, "own"] if mark else each for mark, each in _pairs(own, kinds))]
+    return kind
+
+
+def _pairs(one: list[Any], other: list[Any]) -> Any:
+    return zip(one, other, strict=True)
+
+
+def _has_number(kind: Any) -> bool:
+    """Whether a kind is, or holds, a number of numpy."""
+    return isinstance(kind, list) and (kind[0] == "number" or any(map(_has_number, kind[1:])))
+
+
 def _is_known(recorder: Recorder, tensor: torch.Tensor) -> bool:
     return tensor in recorder.values or id(tensor) in recorder.values.captured
 
@@ -203,6 +232,8 @@ def _wrapped(recorder: Recorder, kind: Any, found: Any, varies: bool) -> tuple[A
             # One that the block was given, or gives twice, is another one on other data.
             made = recorder.values.twins.twin(found) if _is_known(recorder, found) else found
         return recorder.values.add(made, varies=True), made
+    if kind[0] in ("array", "number"):
+        return wrapped_scalar(recorder, ARRAY if kind[0] == "array" else ANY, found, True)
     if kind[0] == "tuple":
         pairs = [_wrapped(recorder, inner, each, varies) for inner, each in zip(kind[1:], found, strict=True)]
         return tuple(value for value, _ in pairs), tuple(each for _, each in pairs)

@@ -15,11 +15,13 @@ from contextlib import contextmanager
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
+import numpy as np
 import torch
 
 from ....ops.runtime.primitives.plain_code.allowed import refused
-from ....ops.runtime.primitives.plain_code.block_tensors import MODULES, tensors_in
-from ....ops.runtime.primitives.plain_code.language import BUILTINS, LIBRARY
+from ....ops.runtime.primitives.plain_code.arrays import block_arrays
+from ....ops.runtime.primitives.plain_code.block_tensors import tensors_in
+from ....ops.runtime.primitives.plain_code.language import BUILTINS, LIBRARY, MODULES
 from ....ops.runtime.primitives.plain_code.objects.user_names import TABLE
 from ....ops.runtime.primitives.plain_code.running import OF_TENSORS
 from ....ops.runtime.user_code import is_users
@@ -27,7 +29,7 @@ from ...proxies.base import is_traced
 from ...proxies.trees import concrete
 from ..source.scoping import names_read, names_set
 from ..source.written_anew import definition_of
-from .naming import MISSING, Naming, Placing, is_object, of_library, of_torch, refuse_unplain, scopes, set_in
+from .naming import MISSING, Naming, Placing, is_object, of_library, of_numpy, of_torch, refuse_unplain, scopes, set_in
 from .plain_literals import UnplainError, is_member, is_plain, literal, name_of
 from .regions import ASKED, plainly
 from .tensor_items import TensorItems
@@ -39,7 +41,11 @@ from .user_lines import parsed, placed, written
 
 NAME = "block"
 MOST_FUNCTIONS = 40
-_GOING = ("enumerate", "zip", "range", "reversed", "list")
+_GOING = (
+    "enumerate", "zip", "range", "reversed", "list", "max", "min", "sorted", "sum", "abs", "round", "any", "all", "map",
+    "filter", "divmod",
+)  # fmt: skip
+"""Builtins that go through things, or choose among them, with numbers of numpy as they are."""
 _OF_METHODS = ("property", "classmethod", "staticmethod", "cached_property", "abstractmethod")
 
 
@@ -117,8 +123,7 @@ class Encoding:
         """Whether an expression can stand in the block; of tensors it asks no more there than to go through them."""
         kept = dict(self.constants), dict(self.functions), dict(self.given), dict(self.outside.made)
         of_tensors = self.tensors, self.uses_torch
-        goes_through = isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id in _GOING
-        self.tensors = self.tensors and goes_through
+        self.tensors = self.tensors and isinstance(part, ast.Call) and _stays(part.func, known)
         try:
             for name in names_read([part]) & {*values} - {*self.objects}:
                 self.source_of(values[name])
@@ -180,6 +185,8 @@ class Encoding:
         if self.tensors and isinstance(thing, torch.Tensor):
             self.uses_torch = True
             return self._argument(thing)
+        if self.tensors and isinstance(thing, np.ndarray):
+            return self._argument(thing)
         if is_outside_object(thing):
             return self.outside.source_of(thing)
         if is_traced(thing) or (isinstance(thing, list | tuple | dict) and not is_plain(thing)):
@@ -188,6 +195,8 @@ class Encoding:
             return found
         if self.tensors and (found := of_torch(thing)) is not None:
             self.uses_torch = True
+            return found
+        if self.tensors and (found := of_numpy(thing)) is not None:
             return found
         if is_of_user(thing):
             return name_of(self.class_name(thing))
@@ -222,9 +231,11 @@ class Encoding:
     def _argument(self, thing: Any) -> ast.expr:
         refuse_unplain(thing, self.tensors)
         if id(thing) not in self.given:
-            has_tensors = self.tensors and any(True for _ in tensors_in(concrete(thing)))
+            held = concrete(thing) if self.tensors else ()
+            has_tensors = any(True for _ in tensors_in(held))
             self.uses_torch = self.uses_torch or has_tensors
-            self.given[id(thing)] = (f"{OF_TENSORS if has_tensors else 'G'}{len(self.given)}", thing)
+            marked = has_tensors or any(True for _ in block_arrays.arrays_in([held])) or isinstance(held, np.generic)
+            self.given[id(thing)] = (f"{OF_TENSORS if marked else 'G'}{len(self.given)}", thing)
         return name_of(self.given[id(thing)][0])
 
     # -- functions -------------------------------------------------------------------------------------------------
@@ -316,6 +327,16 @@ class Encoding:
 
 def _assigned(name: str, value: ast.expr) -> ast.stmt:
     return ast.Assign([ast.Name(name, ast.Store())], value)
+
+
+def _stays(function: ast.expr, known: Mapping[str, Any]) -> bool:
+    """Whether a call belongs to the block, also with arrays: of such a builtin, or of a class of numbers of numpy."""
+    match function:
+        case ast.Name(name):
+            return name in _GOING
+        case ast.Attribute(ast.Name(name), attribute) if known.get(name) is np:
+            return isinstance(getattr(np, attribute, None), type)
+    return False
 
 
 def _is_of_method(decorator: ast.expr) -> bool:

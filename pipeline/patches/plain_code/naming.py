@@ -12,19 +12,22 @@ from enum import Enum
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
+import numpy as np
 import torch
 
-from ....ops.runtime.primitives.plain_code.block_tensors import FUNCTIONS, MODULES, is_of_block
-from ....ops.runtime.primitives.plain_code.language import BUILTINS, LIBRARY
+from ....ops.runtime.primitives.plain_code.arrays import block_arrays
+from ....ops.runtime.primitives.plain_code.block_tensors import FUNCTIONS, is_of_block
+from ....ops.runtime.primitives.plain_code.language import BUILTINS, LIBRARY, MODULES
 from ....ops.runtime.primitives.plain_code.library_values import is_usual, is_value
 from ....ops.runtime.user_code import attribute
+from ...proxies.arrays import TracedArray
 from ...proxies.base import is_traced
 from ...proxies.dicts import TracedDict
 from ...proxies.lists import TracedList
 from ...proxies.make import TracedOptional
 from ...proxies.scalars import TracedBool, TracedComplex, TracedFloat, TracedInt
 from ...proxies.strings import TracedStr
-from .plain_literals import UnplainError, is_plain, name_of
+from .plain_literals import UnplainError, is_plain, literal, name_of
 from .user_classes.classes import is_of_user
 
 MISSING: Any = object()
@@ -155,6 +158,26 @@ def of_torch(thing: Any) -> ast.expr | None:
     return None
 
 
+def _of_class(kind: type) -> ast.expr:
+    name = block_arrays.CLASSES[kind]
+    return ast.Attribute(name_of("numpy"), "bool_" if name == "bool" else name, ast.Load())
+
+
+def of_numpy(thing: Any) -> ast.expr | None:
+    """The name of a function or class of numpy that a block may use, or what makes a number; None for others."""
+    if block_arrays.is_number(thing):
+        return ast.Call(_of_class(type(thing)), [literal(thing.item())], [])
+    if isinstance(thing, np.dtype):
+        return _of_class(thing.type) if thing.isnative and thing.type in block_arrays.CLASSES else None
+    if isinstance(thing, type):
+        return _of_class(thing) if thing in block_arrays.CLASSES else None
+    name = getattr(thing, "__name__", "") if callable(thing) else ""
+    for module, names in block_arrays.FUNCTIONS.items():
+        if name in names and getattr(importlib.import_module(MODULES[module]), name) is thing:
+            return ast.Attribute(name_of(module), name, ast.Load())
+    return None
+
+
 def refuse_unplain(thing: Any, tensors: bool = False) -> None:
     """Refuses what a block cannot be given.
 
@@ -166,6 +189,8 @@ def refuse_unplain(thing: Any, tensors: bool = False) -> None:
         UnplainError: it is no plain data.
     """
     if is_traced(thing):
+        if type(thing) is TracedArray and tensors and block_arrays.is_of_block(thing.concrete):
+            return
         special = any(vars(thing).get(each) for each in ("objects", "missing", "ends", "view", "loop"))
         if type(thing) not in _VALUES or special or not _is_given(thing.concrete, tensors):
             raise UnplainError(f"it is given a {type(thing.concrete).__name__}")
@@ -175,7 +200,7 @@ def refuse_unplain(thing: Any, tensors: bool = False) -> None:
             raise UnplainError(f"it is given a {type(thing).__name__}")
         for each in thing.values() if isinstance(thing, dict) else thing:
             refuse_unplain(each, tensors)
-    elif (not is_plain(thing) or is_value(thing)) and not (tensors and is_of_block(thing)):
+    elif (not is_plain(thing) or is_value(thing)) and not (tensors and _is_data(thing)):
         raise UnplainError(f"it is given a {type(thing).__name__}")
 
 
@@ -187,7 +212,12 @@ def _is_given(concrete: Any, tensors: bool) -> bool:
         return all(_is_given(each, tensors) for each in concrete)
     if type(concrete) is dict:
         return all(is_plain(key) and _is_given(each, tensors) for key, each in concrete.items())
-    return is_of_block(concrete)
+    return _is_data(concrete)
+
+
+def _is_data(thing: Any) -> bool:
+    """Whether it is a tensor, an array, or a number of numpy, of which blocks may have one."""
+    return is_of_block(thing) or block_arrays.is_of_block(thing)
 
 
 def scopes(table: symtable.SymbolTable) -> tuple[set[str], set[str]]:

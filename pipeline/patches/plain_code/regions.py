@@ -11,7 +11,7 @@ from ....ops.runtime.primitives.plain_code.allowed import refused
 from ..source.changed_containers import own_containers
 from ..source.scoping import certainly_set, names_read, names_set, parameters, read_first, within
 from .beginnings import begin, begins, makes_new, makes_tensor
-from .user_lines import parsed, same_place, written
+from .user_lines import parsed, place_of, same_place, written
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,8 @@ class Statements:
         rest: whether all that follows up to the end of the function belongs to it.
         result: whether the function is the traced one, so that nothing is asked of what it gives.
         loops: how many loops before it belong to it, too.
-        tensors: whether it may have tensors.
+        tensors: whether it may have tensors and arrays; above 1, whether what goes on with its results may be given a
+            number of numpy, which Python's own may take the place of on other data.
         more: how many statements after it belong to it, too.
     """
 
@@ -32,7 +33,7 @@ class Statements:
     rest: bool
     result: bool = False
     loops: int = 0
-    tensors: bool = False
+    tensors: int = 0
     more: int = 0
 
 
@@ -88,12 +89,12 @@ class _CutOut:
         self.local = given | names_set(function.body)
         self.captured = _captured(self.before + self.after)
 
-    def call(self, result: bool, tensors: bool) -> ast.stmt | None:
+    def call(self, result: bool, tensors: int) -> ast.stmt | None:
         """The statement that stands in their place; None where they cannot be a block.
 
         Args:
             result: whether what they return is the result of the traced function.
-            tensors: whether they may have tensors.
+            tensors: whether they may have tensors, and numbers of numpy.
         """
         returns = any(isinstance(part, ast.Return) for part in within(*self.body))
         bad = any(refused(part) for line in plainly(self.body) for part in ast.walk(line))
@@ -107,12 +108,13 @@ class _CutOut:
         unsure = (read_first(self.body) & self.local & self.maybe) - self.known
         if unsure:
             return None
-        given = sorted(asked & (self.known | self.free))
+        later = set() if returns else read_first(self.after)
+        kept = (later & changed & self.known) - certainly_set(self.body)  # what it may leave as it is
+        given = sorted((asked & (self.known | self.free)) | kept)
         body, hoisting = self._hoisted(changed, {*given}, tensors)
         if returns:
             call = _called(body, given, (self.own & {*given}, ()), result, tensors, hoisting)
             return _placed(ast.Return(call), self.body[0])
-        later = read_first(self.after)
         results = sorted(later & (changed | (self.own & asked)))
         if not results or not {*results} <= self.known | certainly_set(self.body):
             return None
@@ -122,7 +124,7 @@ class _CutOut:
         targets: list[ast.expr] = [ast.Name(each, ast.Store()) for each in results]
         return _placed(ast.Assign([ast.Tuple(targets, ast.Store())], call), self.body[0])
 
-    def _hoisted(self, changed: set[str], given: set[str], tensors: bool) -> tuple[list[ast.stmt], Hoisting]:
+    def _hoisted(self, changed: set[str], given: set[str], tensors: int) -> tuple[list[ast.stmt], Hoisting]:
         """The statements without what is taken out of them: nothing that reads a list which they may have changed."""
         altered = set[str]()
         while True:
@@ -250,15 +252,17 @@ class Hoisting:
         late: those names whose expressions come after something that may change what they find.
     """
 
-    def __init__(self, written: Collection[str], given: Collection[str], tensors: bool) -> None:
+    def __init__(self, written: Collection[str], given: Collection[str], tensors: int) -> None:
         self.written, self.given, self.tensors = written, given, tensors
         self.found = dict[str, ast.expr]()
         self.late = set[str]()
         self.leaves = False  # whether a statement before may have left the function
         self.acts = False  # whether one before does more than set variables
+        self.place = 0  # the line of the one that is looked at
 
     def statement(self, line: ast.stmt) -> ast.stmt:
         """A statement without them."""
+        self.place = place_of(line) or self.place
         match line:
             case ast.Assign(value=value) if self.tensors and makes_tensor(value):
                 pass  # the block may write to it
@@ -281,6 +285,9 @@ class Hoisting:
 
     def _taken(self, part: ast.expr) -> ast.expr:
         name = f"H{len(self.found)}"
+        for inner in ast.walk(part):
+            if self.place and hasattr(inner, "lineno"):
+                inner.lineno = inner.end_lineno = self.place  # type: ignore[attr-defined]  # as the user wrote it
         self.found[name] = part
         self.late |= {name} if self.acts else set()
         return ast.Name(name, ast.Load())
@@ -313,7 +320,7 @@ def _called(
     given: Sequence[str],
     own: tuple[Collection[str], Collection[str]],
     result: bool,
-    tensors: bool,
+    tensors: int,
     hoisting: Hoisting,
 ) -> ast.Call:
     text = written(body)

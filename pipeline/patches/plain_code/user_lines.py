@@ -42,6 +42,12 @@ def same_place(made: ast.stmt, old: ast.stmt) -> ast.stmt:
     return ast.copy_location(made, old)
 
 
+def place_of(line: ast.stmt) -> int:
+    """The line of a statement in the user's file; zero where that is not known."""
+    found = getattr(line, _PLACE, 0)
+    return found if isinstance(found, int) else 0
+
+
 def parsed(text: str) -> list[ast.stmt]:
     """The statements of a text with numbers behind them, which are the lines of those."""
     shown, body = text.split("\n"), ast.parse(text).body

@@ -191,12 +191,17 @@ OF_NUMPY = {
 }
 
 
+@pytest.mark.usefixtures("no_blocks")
 @pytest.mark.parametrize("name", OF_NUMPY)
 def test_a_number_of_numpy_or_a_tensor_beside_one_of_python_has_a_form_that_works(name) -> None:
     process, written, form = OF_NUMPY[name]
     with pytest.raises(tracepack.RecordError, match=rf"It cannot go both ways, since .* Write {re.escape(form)}\."):
         tracepack.trace(process, X)
     check(Case(written, [X], OTHERS))
+
+
+def test_a_variable_that_is_a_number_of_numpy_or_one_of_python_is_one_in_a_block() -> None:
+    check(Case(spread, [X], [*OTHERS, [X * 0], [X[:1]]]))
 
 
 def test_a_side_that_fails_on_the_example_is_said() -> None:

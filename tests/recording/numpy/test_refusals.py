@@ -112,6 +112,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.usefixtures("no_blocks")
 @pytest.mark.parametrize("name", REFUSED)
 def test_refused_with_the_line_and_the_reason(name) -> None:
     process, words = REFUSED[name]
@@ -123,6 +124,13 @@ def test_refused_with_the_line_and_the_reason(name) -> None:
     assert torch.equal(OWN, before[2])
     assert words in str(caught.value)
     assert "test_refusals.py:" in str(caught.value)
+
+
+@pytest.mark.parametrize("process", [added_to_buffer, put_into_buffer])
+def test_an_array_that_the_function_makes_and_fills_is_filled_in_a_block(process) -> None:
+    mod = tracepack.trace(process, X)
+    for x in (X, X[:1] * -3, torch.full((5, X.shape[1]), float("nan"))):
+        assert torch.equal(mod(x).nan_to_num(7), process(x).nan_to_num(7))
 
 
 def test_writes_that_an_accelerator_would_lose_are_refused_there() -> None:

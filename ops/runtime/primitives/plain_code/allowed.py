@@ -6,8 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ....graph.errors import GraphError
-from .block_tensors import MODULES
-from .language import BUILTINS, LIBRARY, METHODS, OF_PATTERNS, SYNTAX
+from .language import BUILTINS, LIBRARY, METHODS, MODULES, OF_PATTERNS, SYNTAX
 from .objects.makers import CLASSES, MAKERS, PARTS
 
 _SINGLE = (None, True, False)
@@ -32,7 +31,7 @@ def refused(node: ast.AST) -> str:
                 singles = [isinstance(s, ast.Constant) and s.value in _SINGLE for s in sides[place : place + 2]]
                 if isinstance(each, ast.Is | ast.IsNot) and not any(singles):
                     return "a comparison by identity"
-        case ast.Constant(value) if not isinstance(value, bool | int | float | complex | str | bytes | None):
+        case ast.Constant(value) if value is not ... and not isinstance(value, _CONSTANTS):
             return repr(value)
         case ast.AugAssign(op=ast.MatMult()):
             return "an operator on tensors"
@@ -51,6 +50,7 @@ def refused(node: ast.AST) -> str:
     return ""
 
 
+_CONSTANTS = (bool, int, float, complex, str, bytes, type(None))
 _LEAVING = (ast.Return, ast.Break, ast.Continue)
 _MOST_STARS = 8
 

@@ -12,6 +12,7 @@ from functools import partial
 from types import FunctionType
 from typing import Any
 
+import numpy as np
 import torch
 
 from ..wrapped import wrapper
@@ -42,7 +43,7 @@ _SHAPING = (
 _OF_METHODS = (
     "bool", "contiguous", "cpu", "detach", "dim", "double", "float", "int", "item", "long", "ndimension", "nelement",
     "numel", "repeat", "size", "tolist", "to", "type_as", "unfold", "view", "view_as", "is_floating_point", "new_zeros",
-    "new_ones", "new_full", "new_tensor", "half",
+    "new_ones", "new_full", "new_tensor", "half", "numpy",
 )  # fmt: skip
 _MAKING = (
     "arange", "as_tensor", "cat", "cdist", "cov", "concat", "einsum", "eye", "full", "full_like",
@@ -190,6 +191,8 @@ def checked(function: Callable[..., Any], wrapped: Callable[..., Any] | None = N
             refuse("torch is called with more than a block may use", got=f"{unknown[0]}=")
         if any(isinstance(each, torch.Generator | torch.device) for each in args):
             refuse("torch is called with a generator or a device, which a block may not use")
+        if any(isinstance(each, np.ndarray) for each in (*args, *named.values())) and function is not torch.tensor:
+            refuse("torch is called with an array, whose memory it may share", fix="Write torch.tensor(x).")
         return within(partial(wrapped or function, **named), *args)
 
     return call

@@ -13,6 +13,7 @@ from typing import Any
 from .. import bounded
 from ..nesting import check_nesting
 from ..text import texts
+from .arrays.block_arrays import CLASSES
 from .block_refusals import refuse, within
 from .gone_through import bounded_items, ordered
 from .language import FILE
@@ -22,7 +23,7 @@ from .objects.made_dataclasses import is_generated
 from .objects.user_names import names_a_function_of_a_block
 
 _SCALARS = (str, int, float, complex, bool, bytes, type(None))
-_TEXTED = (*_SCALARS, *VALUES)
+_TEXTED = (*_SCALARS, *VALUES, *CLASSES)
 _CONTAINERS = (list, tuple, dict)
 
 
@@ -167,6 +168,8 @@ def formatted(value: Any, conversion: str, spec: str) -> str:
         return str(value)
     if kind in VALUES:
         return text_of_value(value, conversion, spec)
+    if kind in CLASSES:
+        return str(within(texts.formatted, value, spec, conversion))
     if isinstance(value, Enum):
         return _text_of_member(value, conversion, spec)
     if kind not in _SCALARS:
@@ -190,6 +193,8 @@ def joined(*parts: Any) -> str:
 
 def text_of(*value: Any, **named: Any) -> str:
     """``str(value)``."""
+    if len(value) == 1 and type(value[0]) in CLASSES:
+        return str(value[0])  # a format without a width gives more digits
     return formatted(*value, "", "") if len(value) == 1 and not named else str(*value, **named)
 
 

@@ -14,8 +14,8 @@ from ....graph.errors import GraphError
 from ..control_flow import round_counter
 from . import block_tensors, block_texts, gone_through, guarded
 from .block_refusals import RefusedError, refuse_caught, ticking
-from .growing_operators import FUNCTIONS
-from .guarded_text import CALLED, GIVING, GUARDS, OPERATOR, PAYING, TICK
+from .growing_operators import FUNCTIONS, paid
+from .guarded_text import CALLED, DTYPE, FUNCTION, GIVING, GUARDS, OPERATOR, PAYING, TICK
 from .language import BUILTINS, FILE
 from .metering import Meter, Metered
 from .objects.makers import HELD, MAKERS
@@ -41,13 +41,14 @@ class BoundNames:
         self.metered = Metered(budget, FILE, ()) if metered or budget else None
         found = {"__import__": block_tensors.imported} if tensors else {}
         names = {"__builtins__": found, **BUILTINS, **{CALLED.format(n): f for n, f in guarded.CALLS.items()}}
-        names |= {"<slice>": builtins.slice, **self._operations(), **_OPERATORS, **MAKERS}
+        names |= {"<slice>": builtins.slice, DTYPE: int, **self._operations(), **_OPERATORS, **MAKERS}
         if self.metered is not None and budget is None:
             names[TICK] = self.metered.look
         elif self.metered is not None:
             names |= {CALLED.format(name): self.metered.charging(each) for name, each in guarded.CALLS.items()}
             names |= {name: self.metered.charging(names[name]) for name in (*PAYING, *_OPERATORS, HELD)}
-            names |= {name: self.metered.giving(names[name]) for name in GIVING} | {TICK: self.metered.tick}
+            gives = {name: self.metered.giving(names[name], name == FUNCTION) for name in GIVING}
+            names |= gives | {TICK: self.metered.tick}
         self.names: dict[str, Any] = names
         try:
             exec(code, names)  # a text that was checked, without builtins
@@ -65,7 +66,7 @@ class BoundNames:
             guards.attribute, guards.own, gone_through.ordered, gone_through.bounded_items, gone_through.each_ordered,
             gone_through.gathered, gone_through.require_few, guards.augmented, guards.augment_entry,
             guards.function, block_texts.formatted, block_texts.joined, round_counter(), guards.changed,
-            guards.attributes, gone_through.counted, guarded.entry_of, refuse_caught,
+            guards.attributes, gone_through.counted, guarded.entry_of, refuse_caught, paid,
         )  # fmt: skip
         return {**dict(zip(GUARDS, found, strict=True)), HELD: guards.hold}
 

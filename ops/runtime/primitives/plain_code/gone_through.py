@@ -12,6 +12,8 @@ from functools import wraps
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from .. import bounded
 from .block_refusals import refuse, within
 from .objects.made_classes import is_object
@@ -50,6 +52,8 @@ def counted(items: Any) -> Any:
     if isinstance(items, SIZED):
         require_few(items)
         return items
+    if isinstance(items, np.ndarray):
+        return require_few(items) if items.ndim else items
     if is_object(items) and any(hasattr(type(items), each) for each in ("__iter__", "__getitem__")):
         items = iter(items)
     return _counted(items) if hasattr(type(items), "__next__") else items

@@ -7,10 +7,12 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 
 from .. import bounded
 from . import block_texts
+from .arrays.block_arrays import of_numbers
 from .block_refusals import within
 from .gone_through import require_few
 
@@ -38,12 +40,14 @@ def mul(a: Any, b: Any) -> Any:
 
 def mod(a: Any, b: Any) -> Any:
     """``a % b``."""
-    return a % b if type(a) in _NUMBERS or isinstance(a, torch.Tensor) else block_texts.filled_in(a, b)
+    if type(a) in _NUMBERS or isinstance(a, torch.Tensor | np.ndarray | np.generic):
+        return of_numbers(a % b)
+    return block_texts.filled_in(a, b)
 
 
 def power(a: Any, b: Any) -> Any:
     """``a ** b``."""
-    return within(bounded.power, a, b)
+    return of_numbers(within(bounded.power, a, b))
 
 
 def lshift(a: Any, b: Any) -> Any:
@@ -57,10 +61,21 @@ def _of_any(name: str, a: Any, b: Any) -> Any:
         if all(isinstance(each, int) for each in sizes):
             require_few(range(max(0, FUNCTIONS[name](*sizes))))
         return getattr(operator, name)(a, b)
-    return within(getattr(bounded, name), a, b)
+    return of_numbers(within(getattr(bounded, name), a, b))
+
+
+def _of_arrays(name: str) -> Callable[[Any, Any], Any]:
+    plain = getattr(operator, name)
+    return lambda a, b: of_numbers(plain(a, b))
+
+
+def paid(found: Any) -> Any:
+    """What is looked at under a budget."""
+    return found
 
 
 FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
     "add": add, "mul": mul, "mod": mod, "pow": power, "lshift": lshift,
+    **{name: _of_arrays(name) for name in ("sub", "truediv", "floordiv", "rshift", "and_", "or_", "xor", "matmul")},
 }  # fmt: skip
-"""By the names of Python's operators."""
+"""By the names of Python's operators; those without a bound of their own stand in blocks with arrays alone."""

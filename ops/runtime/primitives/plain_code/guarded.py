@@ -15,10 +15,12 @@ from enum import Enum
 from functools import partial
 from typing import Any
 
+import numpy as np
 import torch
 
 from .. import bounded
 from . import block_tensors, block_texts, library_values
+from .arrays import block_arrays
 from .block_refusals import refuse, within
 from .gone_through import NAMES, bounded_items, counted, each_ordered, ordered, require_few
 from .growing_operators import FUNCTIONS
@@ -49,6 +51,8 @@ class Guarded:
         """A container or a tensor that is about to be changed."""
         if isinstance(thing, torch.Tensor):
             return block_tensors.own_tensor(thing, self.memory)
+        if isinstance(thing, np.ndarray):
+            return block_arrays.own_array(thing, self.memory)
         if id(thing) in self.others:
             refuse(CHANGES_OTHERS, got=type(thing).__name__, fix="Change a copy: list(items), dict(table).")
         return require_few(thing) if isinstance(thing, _CHANGED) else thing
@@ -71,6 +75,10 @@ class Guarded:
             return get(self, thing)
         if kind is torch.Tensor:
             return block_tensors.attribute(thing, name, self.memory)
+        if kind is np.ndarray or kind in block_arrays.CLASSES:
+            return block_arrays.attribute(thing, name, self.memory)
+        if isinstance(thing, np.dtype):
+            return block_arrays.attribute_of_dtype(thing, name)
         if name in block_tensors.PARTS and kind.__module__ == "torch.return_types":
             return getattr(thing, name)
         if kind is type and name in OF_CLASSES.get(thing, ()):
@@ -157,6 +165,8 @@ class Guarded:
         """A function of Python's library, or of torch."""
         if name in block_tensors.FUNCTIONS.get(module, ()):
             return block_tensors.function(module, name)
+        if name in block_arrays.FUNCTIONS.get(module, ()):
+            return block_arrays.function(module, name)
         if name not in LIBRARY.get(module, ()):
             refuse(f"a block of plain Python uses {module}.{name}", expected="a function of its list")
         found = getattr(importlib.import_module(module), name)

@@ -6,19 +6,19 @@ import ast
 from typing import Any
 
 from .allowed import stars
-from .block_tensors import MODULES
-from .language import LIBRARY, OF_CLASSES
+from .arrays.block_arrays import MODULES as OF_ARRAYS
+from .language import LIBRARY, MODULES, OF_CLASSES
 
 GUARDS = (
     "<attribute>", "<own>", "<ordered>", "<bounded>", "<each_ordered>", "<gathered>", "<few>", "<augmented>",
     "<augment_entry>", "<function>", "<formatted>", "<joined>", "<tick>", "<changed>", "<attributes>", "<counted>",
-    "<entry>", "<caught>",
+    "<entry>", "<caught>", "<paid>",
 )  # fmt: skip
 """What stands in the code for the operations; no text of a file can name them."""
 ATTRIBUTE, OWN, ORDERED, BOUNDED, EACH_ORDERED, GATHERED, FEW, *_REST = GUARDS
 AUGMENTED, AUGMENT_ENTRY, FUNCTION, FORMATTED, JOINED, TICK, *_LAST = _REST
-CHANGED, ATTRIBUTES, COUNTED, ENTRY, CAUGHT = _LAST
-PAYING = (GATHERED, FEW, AUGMENTED, FORMATTED, JOINED)
+CHANGED, ATTRIBUTES, COUNTED, ENTRY, CAUGHT, PAID = _LAST
+PAYING = (GATHERED, FEW, AUGMENTED, FORMATTED, JOINED, PAID)
 """Those whose results are counted under a budget."""
 GIVING = (ATTRIBUTE, FUNCTION)
 """Those that give what is called then."""
@@ -28,6 +28,7 @@ _IN_PLACE = {
     **_GROWING, ast.Sub: "sub", ast.Div: "truediv", ast.FloorDiv: "floordiv", ast.RShift: "rshift",
     ast.BitAnd: "and_", ast.BitOr: "or_", ast.BitXor: "xor",
 }  # fmt: skip
+_WITH_ARRAYS = {**_IN_PLACE, ast.MatMult: "matmul"}
 _CONVERSIONS = {-1: "", ord("s"): "s", ord("r"): "r", ord("a"): "a"}
 
 
@@ -37,10 +38,12 @@ class Guarding(ast.NodeTransformer):
     Args:
         sets: whether there may be sets among its values.
         metered: whether each round and each call is looked at, not only the rounds of `while`.
+        arrays: whether there may be arrays, which grow by all operators.
     """
 
-    def __init__(self, sets: bool, metered: bool = False) -> None:
-        self.sets, self.metered = sets, metered
+    def __init__(self, sets: bool, metered: bool = False, arrays: bool = False) -> None:
+        self.sets, self.metered, self.operators = sets, metered, _WITH_ARRAYS if arrays else _GROWING
+        self.paid = arrays and metered
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         """A function."""
@@ -83,7 +86,7 @@ class Guarding(ast.NodeTransformer):
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         """An operator whose result may grow."""
         self.generic_visit(node)
-        name = _GROWING.get(type(node.op))
+        name = self.operators.get(type(node.op))
         return node if name is None else _call(OPERATOR.format(name), node, node.left, node.right)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
@@ -106,7 +109,16 @@ class Guarding(ast.NodeTransformer):
         self.generic_visit(node)
         if not isinstance(node.ctx, ast.Load):
             node.value = _call(OWN, node, node.value)
-        return node
+        return _call(PAID, node, node) if self.paid and isinstance(node.ctx, ast.Load) else node
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        """A comparison, which gives an array where it compares one."""
+        self.generic_visit(node)
+        return _call(PAID, node, node) if self.paid else node
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        """The same of an operator on one thing."""
+        return self.visit_Compare(node)  # type: ignore[arg-type]  # as one
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
         """An f-string."""
@@ -133,8 +145,22 @@ class Guarding(ast.NodeTransformer):
                 node.args = [self.visit(each) for each in node.args]
                 node.keywords = [self.visit(each) for each in node.keywords]
                 return node
+        kinds = [*node.args, *(each.value for each in node.keywords)] if self._takes_dtype(node.func) else []
+        for each in kinds:
+            match each:
+                case ast.Name("int"):
+                    each.id = DTYPE
         self.generic_visit(node)
         return node
+
+    def _takes_dtype(self, function: ast.expr) -> bool:
+        """Whether a call may be one of numpy that is given a dtype."""
+        match function:
+            case ast.Attribute(ast.Name(module), _) if module in OF_ARRAYS:
+                return True
+            case ast.Attribute(_, "astype"):
+                return True
+        return False
 
     def visit_Starred(self, node: ast.Starred) -> ast.AST:
         """Items that are unpacked."""
@@ -242,6 +268,8 @@ class Guarding(ast.NodeTransformer):
 
 
 CALLED, OPERATOR = "<{}>", "<operator {}>"
+DTYPE = "<dtype int>"
+"""What stands for the class of whole numbers where it is a dtype."""
 CALLED_GUARDED = (
     "str", "repr", "int", "round", "pow", "list", "tuple", "dict", "set", "frozenset", "enumerate", "iter", "zip",
     "map", "filter", "reversed", "sorted", "min", "max", "sum",

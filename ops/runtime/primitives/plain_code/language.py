@@ -15,6 +15,7 @@ from typing import Any
 
 from ....graph.operators.names import MATH, TEXT_METHODS
 from . import block_tensors, library_values
+from .arrays import block_arrays
 
 FILE = "<plain code>"
 """What stands for the file of the code of all blocks."""
@@ -127,9 +128,14 @@ OF_CLASSES: Mapping[type, tuple[str, ...]] = {
 }  # fmt: skip
 """Methods that are asked of a class, as in ``map(str.lower, words)``."""
 
-MUTATES = frozenset(name for names in CHANGING.values() for name in names) | {*CHANGE_FIRST, *block_tensors.WRITING}
+MUTATES = frozenset(name for names in CHANGING.values() for name in names) | {
+    *CHANGE_FIRST, *block_tensors.WRITING, *block_arrays.WRITING,
+}  # fmt: skip
 """Names by which a block may change a container or a tensor."""
 METHODS = frozenset(name for table in (LOOKING, CHANGING, OF_CLASSES) for names in table.values() for name in names) | {
     *block_tensors.METHODS, *block_tensors.WRITING, *block_tensors.PROPERTIES, *block_tensors.PARTS,
+    *block_arrays.METHODS, *block_arrays.WRITING, *block_arrays.PROPERTIES, *block_arrays.OF_DTYPES,
 }  # fmt: skip
 """The names of all methods."""
+MODULES: Mapping[str, str] = {**block_tensors.MODULES, **block_arrays.MODULES}
+"""The modules of torch and numpy, by the names that they have in a block."""

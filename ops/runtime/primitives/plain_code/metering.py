@@ -19,6 +19,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from .arrays.block_arrays import CLASSES, size_of
 from .block_refusals import RefusedError, refuse
 
 MOST_DEEP = 2000
@@ -110,8 +111,8 @@ class Metered:
             if is_deep(self._held(), self.others):
                 refuse("things in things are nested too deeply", expected=f"at most {MOST_DEEP} levels")
 
-    def charging(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """A function that pays for what it gives."""
+    def charging(self, function: Callable[..., Any], makes: bool = False) -> Callable[..., Any]:
+        """A function that pays for what it gives; for arrays that may be views where it makes all of what it gives."""
 
         def call(*args: Any, **named: Any) -> Any:
             self.tick()
@@ -120,16 +121,22 @@ class Metered:
                 self.check(len(found))
             elif isinstance(found, list | tuple | dict | set | frozenset | deque):
                 self.check(8 * len(found))
+            if (size := size_of(found, makes)) > 0:
+                self.check(size)
             return found
 
         return call
 
-    def giving(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def giving(self, function: Callable[..., Any], makes: bool = False) -> Callable[..., Any]:
         """A function that gives one, which pays for what it gives."""
 
         def call(*args: Any) -> Any:
             found = function(*args)
-            return self.charging(found) if callable(found) else found
+            return (
+                self.charging(found, makes)
+                if callable(found) and not (type(found) is type and found in CLASSES)
+                else found
+            )
 
         return call
 

@@ -15,10 +15,11 @@ from ...interrupts.unheard import Unheard
 from ..nesting import check_nesting
 from . import block_tensors
 from .allowed import checked
+from .arrays import block_arrays
 from .block_refusals import RefusedError, refusals
 from .bound_names import BoundNames, containers
 from .guarded_text import Guarding, makes_sets
-from .language import FILE, MUTATES
+from .language import FILE, MODULES, MUTATES
 from .library_values import bounded_decimals
 from .metering import Meter, meter, tensors_charged
 from .objects.user_names import renamed, taken_out
@@ -55,11 +56,9 @@ class Block:
             assert isinstance(function, ast.FunctionDef)  # says `checked`
             self.name, self.count = function.name, len(function.args.posonlyargs + function.args.args)
             names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-            self.tensors = bool(names & {*block_tensors.MODULES}) or any(
-                each.arg.startswith(OF_TENSORS) for each in function.args.args
-            )
+            self.tensors = bool(names & {*MODULES}) or any(e.arg.startswith(OF_TENSORS) for e in function.args.args)
             called = taken_out(tree)
-            guarded_tree = ast.fix_missing_locations(Guarding(makes_sets(tree), metered).visit(tree))
+            guarded_tree = ast.fix_missing_locations(Guarding(makes_sets(tree), metered, self.tensors).visit(tree))
             code = compile(guarded_tree, FILE, "exec")
             self.code = renamed(code, called) if called else code
         self.metered = metered
@@ -92,7 +91,10 @@ class Block:
         if self.changes:
             others = others | {id(each) for each in containers(given)}
         tensors = [*block_tensors.tensors_in(given)] if self.changes or self.tensors else []
-        bound.begin(others, {block_tensors.memory_of(each) for each in tensors})
+        memory = {block_tensors.memory_of(each) for each in tensors}
+        if self.changes:
+            memory |= {block_arrays.place_in_memory(each) for each in block_arrays.arrays_in(given)}
+        bound.begin(others, memory)
         refused: list[RefusedError] = []
         token = refusals.set(refused)
         try:
@@ -158,7 +160,10 @@ def distrust(text: str) -> None:
 def plain_code(text: str, kind: Any, *given: Any) -> Any:
     """Runs a block, and checks that it gives a result of the kind that the recording relies on."""
     found = block_of(text, meter.get() is not None or text in _untrusted).run(given)
-    if (other := misfit(found, kind)) is not None:
+    other = misfit(found, kind)
+    if other is None:
+        other = block_arrays.shared(found, kind, given) or None
+    if other is not None:
         raise GuardError(
             "the code gives another kind of value than on the example of the trace", got=other,
             expected=described(kind), fix="Trace with an example that shows it, or choose a value of the same kind.",
@@ -173,6 +178,8 @@ def is_kind(kind: Any, levels: int = 32) -> bool:
             return kind == "any" or kind in _KINDS
         case ["tensor", *_]:
             return block_tensors.is_kind([*kind])
+        case ["array" | "number", *_]:
+            return block_arrays.is_kind([*kind])
         case ["list" | "dict", inner]:
             return levels > 0 and is_kind(inner, levels - 1)
         case ["tuple", *parts]:
@@ -193,13 +200,17 @@ def misfit(found: Any, kind: Any) -> str | None:
     Args:
         found: the value.
         kind: the name of a type, "any" for all that an archive holds, or a list: ``["list", kind]``,
-            ``["dict", kind]`` of texts to that, ``["tuple", kind, …]``, ``["keys", [key, kind], …]``.
+            ``["dict", kind]`` of texts to that, ``["tuple", kind, …]``, ``["keys", [key, kind], …]``, or what `kind_of`
+            of tensors and of arrays gives.
     """
     if kind == "any":
         return None if _is_holdable(found) else type(found).__name__
     if isinstance(kind, str):
         return None if type(found) is _KINDS[kind] else type(found).__name__
     name, *parts = kind
+    if name in ("array", "number"):
+        right = block_arrays.is_of_block(found) and block_arrays.kind_of(found) == [*kind][:3]
+        return None if right else _shown_kind(found)
     if name == "tensor":
         right = block_tensors.is_of_block(found) and block_tensors.kind_of(found)[1:] == parts
         return None if right else _shown_kind(found)
@@ -231,13 +242,20 @@ def described(kind: Any) -> str:
     name, *parts = kind
     if name == "keys":
         return f"a dict with the keys {[key for key, _ in parts]}"
+    if name in ("array", "number"):
+        return block_arrays.described([*kind])
     if name == "tensor":
         return f"a tensor of {parts[0]} with {parts[1]} dimensions"
     return f"{name}[{', '.join(map(described, parts))}]"
 
 
 def _shown_kind(found: Any) -> str:
-    return described(block_tensors.kind_of(found)) if block_tensors.is_of_block(found) else type(found).__name__
+    of = next((each for each in _HOLDING if each.is_of_block(found)), None)
+    return type(found).__name__ if of is None else described(of.kind_of(found))
+
+
+_HOLDING = (block_tensors, block_arrays)
+_HOLDABLE = (str, int, float, bool, complex, type(None))
 
 
 def _is_holdable(thing: Any) -> bool:
@@ -251,6 +269,6 @@ def _is_holdable(thing: Any) -> bool:
             waiting += each.values()
             if any(type(key) not in (str, int, float, bool) for key in each):
                 return False
-        elif type(each) not in (str, int, float, bool, complex, type(None)) and not block_tensors.is_of_block(each):
+        elif type(each) not in _HOLDABLE and not any(of.is_of_block(each) for of in _HOLDING):
             return False
     return True

@@ -1,0 +1,1 @@
+"""Arrays of numpy in blocks of plain Python."""
