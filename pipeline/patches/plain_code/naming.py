@@ -24,7 +24,9 @@ from ...proxies.lists import TracedList
 from ...proxies.make import TracedOptional
 from ...proxies.scalars import TracedBool, TracedComplex, TracedFloat, TracedInt
 from ...proxies.strings import TracedStr
+from .called_models import form_of, is_model
 from .plain_literals import UnplainError, counting_base, is_plain, members, name_call, name_of
+from .regions import WITHOUT_GRADIENTS
 from .user_classes.classes import fields_of, is_class, is_named, is_taken, labels, shown_name
 from .user_classes.error_classes import is_error
 
@@ -39,6 +41,8 @@ def is_object(thing: Any) -> bool:
     kinds = (dict, list, tuple, set, frozenset, FunctionType, MethodType, ModuleType, re.Pattern)
     if is_traced(thing) or is_plain(thing) or isinstance(thing, kinds):
         return False
+    if is_model(thing):
+        return True
     return type(thing).__module__.partition(".")[0] not in _NO_OBJECTS
 
 
@@ -82,6 +86,10 @@ class Naming(ast.NodeTransformer):
         if (asked := self._asked_of_class(node)) is not None:
             return asked
         kind = self._held(node.func)
+        if is_model(kind):
+            form, given = form_of(node)
+            args = [self.visit(each) for each in given]
+            return ast.copy_location(ast.Call(self.encoding.model(kind, form), args, []), node)
         if (base := counting_base(kind)) and len(node.args) == 1 and not node.keywords:
             call = name_call("member_of_value", base, kind.__name__, None, *members(kind))
             call.args[2] = self.visit(node.args[0])
@@ -130,6 +138,16 @@ class Naming(ast.NodeTransformer):
         own = "is_of_class" if name == "isinstance" else name
         mark = labels(kind)[0]
         return ast.Call(name_of(own), [self.visit(thing), ast.Constant(mark)], [])
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST:
+        """``with torch.no_grad():``, in whose place its statements stand: a block computes no gradients."""
+        match node.value:
+            case ast.Call(ast.Name(name), [asked], []) if name == WITHOUT_GRADIENTS:
+                if self._held(asked) not in (torch.no_grad, torch.inference_mode):
+                    raise UnplainError(f"it has with {ast.unparse(asked)}()")
+                return ast.copy_location(ast.Pass(), node)
+        self.generic_visit(node)
+        return node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         """A function of a module, or what an object or a class of the user's holds."""

@@ -143,12 +143,16 @@ def _captured(lines: Sequence[ast.stmt]) -> set[str]:
 
 def plainly(lines: Sequence[ast.stmt]) -> list[ast.stmt]:
     """Statements without annotations and without texts that document them."""
-    return [each for each in map(_Unannotated().visit, parsed(written(lines, own=True))) if each is not None]
+    whole = _Unannotated().visit(ast.Module(parsed(written(lines, own=True)), []))
+    found: list[ast.stmt] = whole.body
+    return found
 
 
 SAME = "is_same_object"
 """The function of a block that stands for ``is``."""
-ASKED = (SAME, "is_same_class", "is_exactly", "class_name", "made_like", "place_of")
+WITHOUT_GRADIENTS = "without_gradients"
+"""The function of a text that stands for `with torch.no_grad():`, by what it is given."""
+ASKED = (WITHOUT_GRADIENTS, SAME, "is_same_class", "is_exactly", "class_name", "made_like", "place_of")
 """Functions of a block that stand for forms of Python."""
 _OF_OPERATORS = {
     "__getitem__": "lambda key, items=None: items[key]",
@@ -224,6 +228,15 @@ class _Unannotated(ast.NodeTransformer):
         if thing is None:
             return node
         return ast.Call(ast.Name("made_like", ast.Load()), [thing, *node.args], node.keywords)
+
+    def visit_With(self, node: ast.With) -> Any:
+        """``with torch.no_grad():`` as its statements, after one that says so; any other one stays."""
+        self.generic_visit(node)
+        match node.items:
+            case [ast.withitem(ast.Call(ast.Attribute(_, "no_grad" | "inference_mode") as asked, [], []), None)]:
+                made = ast.Expr(ast.Call(ast.Name(WITHOUT_GRADIENTS, ast.Load()), [asked], []))
+                return [same_place(made, node), *node.body]
+        return node
 
     def visit_Expr(self, node: ast.Expr) -> Any:
         """A text alone, which documents something."""

@@ -6,13 +6,14 @@ import ast
 import builtins
 import copy
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from functools import lru_cache
 from types import FunctionType
 from typing import Any
 
 from ....graph.errors import GraphError, GuardError
+from ....graph.graph import Graph
 from ...interrupts.unheard import Unheard
 from ..control_flow import round_counter
 from ..nesting import check_nesting
@@ -25,6 +26,7 @@ from .language import BUILTINS, FILE, MUTATES
 from .library_values import bounded_decimals
 from .metering import Metered, meter, tensors_charged
 from .objects.makers import HELD, MAKERS
+from .objects.model_call import OF_MODELS, at_home, is_callable, model_call
 from .objects.user_names import renamed, taken_out
 
 OF_TENSORS = "T"
@@ -60,9 +62,10 @@ class Block:
             assert isinstance(function, ast.FunctionDef)  # says `checked`
             self.name = function.name
             names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-            self.tensors = bool(names & {*block_tensors.MODULES}) or any(
-                each.arg.startswith(OF_TENSORS) for each in function.args.args
-            )
+            given = [each.arg for each in function.args.args]
+            self.models = [each.startswith(OF_MODELS) for each in given]
+            of_tensors = any(each.startswith((OF_TENSORS, OF_MODELS)) for each in given)
+            self.tensors = bool(names & {*block_tensors.MODULES}) or of_tensors
             called = taken_out(tree)
             guarded_tree = ast.fix_missing_locations(Guarding(makes_sets(tree), metered).visit(tree))
             code = compile(guarded_tree, FILE, "exec")
@@ -74,17 +77,22 @@ class Block:
         self.held = self._names(guarded.Guarded(()))
         self.fixed = {id(each) for name in self.constants for each in containers(self.held[name])}
 
-    def check_count(self, count: int) -> None:
-        """Checks how many arguments it is given.
+    def check_given(self, given: Sequence[Any]) -> None:
+        """Checks the arguments that a graph gives it.
 
         Raises:
-            GraphError: it takes another number.
+            GraphError: it takes another number, or calls what is no graph that it may call.
         """
-        expected = self.held[self.name].__code__.co_argcount
-        if count != expected:
+        if len(given) != len(self.models):
             raise GraphError(
-                "a block of plain Python is given another number of arguments", got=count, expected=expected
-            )
+                "a block of plain Python is given another number of arguments",
+                got=len(given), expected=len(self.models),
+            )  # fmt: skip
+        for each, called in zip(given, self.models, strict=True):
+            if called and not is_callable(each):
+                raise GraphError("a block of plain Python calls what is no graph over tensors, numbers and texts")
+            if not called and isinstance(each, Graph):
+                raise GraphError("a block of plain Python is given a graph that it does not call")
 
     def _names(self, guards: guarded.Guarded) -> dict[str, Any]:
         """The global names of the block."""
@@ -103,6 +111,10 @@ class Block:
         Raises:
             GuardError: it does what a block must not do.
         """
+        calls = [_called(each) for each, called in zip(given, self.models, strict=False) if called]
+        if calls:
+            left = iter(calls)
+            given = tuple(next(left) if called else each for each, called in zip(given, self.models, strict=True))
         others = self.fixed
         if self.changes:
             others = others | {id(each) for each in containers(given)}
@@ -127,7 +139,7 @@ class Block:
         check_nesting([found])
         if self.fixed and any(id(each) in self.fixed for each in containers(found)):
             found = copy.deepcopy(found)
-        return found
+        return at_home(found, calls) if calls else found
 
     def _place(self, error: BaseException) -> str:
         """The user's line from which an error came, as a comment says; empty where none does."""
@@ -152,6 +164,11 @@ class Block:
             if isinstance(each, FunctionType) and each.__code__.co_filename == FILE:
                 names[name] = _rebound(each, names)
         return names
+
+
+def _called(each: Any) -> Any:
+    """What the block calls: while it is recorded, the model itself."""
+    return model_call(each) if isinstance(each, FunctionType) else each
 
 
 _OPERATORS = {OPERATOR.format(name): each for name, each in FUNCTIONS.items()}
