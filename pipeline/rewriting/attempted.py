@@ -58,12 +58,12 @@ def is_better(found: Attempted, before: Attempted) -> bool:
 
 
 def _guards(graph: Graph) -> list[int]:
-    """The guards of a graph by their depth, without those of ranks, which the signature has anyway."""
-    ranks = {id(node.output) for node in graph.nodes if node.target in _RANKS}
+    """The guards of a graph by their depth, without those of ranks, which the signature has anyway, and of settings."""
+    ranks = {id(node.output) for node in graph.nodes if node.target in _OF_ALL}
     guards = [node for node in graph.nodes if isinstance(node.target, Guard)]
     count = sum(not any(id(each) in ranks for each in node.args) for node in guards)
     inner = [_guards(each) for node in graph.nodes for each in subgraphs(node)]
     return [count, *map(sum, zip_longest(*inner, fillvalue=0))]
 
 
-_RANKS = (Operator("py.ndim"), Operator("py.array_rank"))
+_OF_ALL = tuple(map(Operator, ("py.ndim", "py.array_rank", "py.default_dtype", "py.autocast")))
