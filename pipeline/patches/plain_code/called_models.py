@@ -31,6 +31,8 @@ GIVEN: Any = object()
 """Stands for an argument in the form of a call, where that is no literal."""
 Form = tuple[tuple[str, Any], ...]
 """The arguments of a call: the keyword of each, empty for one by its place, and `GIVEN` or its literal."""
+CALLS = "it calls the model "
+"""How the reasons begin why a block cannot call a model."""
 _CONTAINERS = (tuple, list, dict)
 
 
@@ -79,9 +81,9 @@ class CalledModel:
             RecordError: no graph takes them, or an earlier call had others.
         """
         if bad := [each for each in args if type(each) is not torch.Tensor and type(each) not in SCALARS]:
-            raise self._error(f"calls it with a {type(bad[0]).__name__}", "Give it tensors, numbers and texts.")
+            raise self._error(f"is given a {type(bad[0]).__name__}", "Give it tensors, numbers and texts.")
         if self.largest is not None and [*map(_kind, args)] != [*map(_kind, self.largest)]:
-            raise self._error("calls it with tensors of several dtypes or ranks", "Give it the same kinds each time.")
+            raise self._error("is given several dtypes or ranks", "Give it the same kinds each time.")
         return tuple(each.detach().clone() if isinstance(each, torch.Tensor) else each for each in args)
 
     def _alone(self, *args: Any) -> Any:
@@ -104,7 +106,7 @@ class CalledModel:
             buffer.copy_(content)
         if changed or is_drawn:
             what = "writes to its buffers" if changed else "draws random numbers"
-            raise self._error(f"calls it, and it {what}", "Call it outside of the loop, or in evaluation mode.")
+            raise self._error(what, "Put it into evaluation mode, model.eval(), or call it outside of the loop.")
         return found
 
     def called(self, *args: Any) -> Any:
@@ -123,16 +125,19 @@ class CalledModel:
         """
         example = self._example()
         leaves, spec = pytree.tree_flatten(example)
-        found = ControlFlow(recorder, "a block").record(self.called, leaves, spec, carried=True)
+        try:
+            found = ControlFlow(recorder, "a block").record(self.called, leaves, spec, carried=True)
+        except RecordError as error:
+            raise self._error(f"cannot be recorded: {error.what}", error.fix) from error
         if found.lifted:
-            raise self._error("calls it, and it uses values from outside", "Give it all that it uses.")
+            raise self._error("uses values from outside", "Give it all that it uses.")
         graph = found.graph({})
         output = pytree.tree_unflatten([*graph.output], found.spec) if _is_plain(found.spec) else None
         if output is None or any(not isinstance(each, torch.Tensor) for each in found.results):
-            raise self._error("calls it, and it gives more than tensors in tuples, lists and dicts", "")
+            raise self._error("gives more than tensors in tuples, lists and dicts", "Return tensors of it.")
         graph = Graph(graph.inputs, graph.nodes, output)
         if is_stateful(graph) or touched(graph).written:
-            raise self._error("calls it, and it has state or writes to its arguments", "Call it outside of the loop.")
+            raise self._error("has state, or writes to its arguments", "Hand the state through its arguments.")
         return graph, ModelCall(Plan(graph, home=home_of(example)).checked)
 
     def _example(self) -> tuple[Any, ...]:
@@ -144,12 +149,12 @@ class CalledModel:
         if earlier is not None and (found is None or ([*map(_kind, earlier)] == [*map(_kind, found)])):
             found = earlier if found is None or _size(earlier) > _size(found) else found
         if found is None:
-            raise self._error("does not call it on the example", "Trace with an example on which it is called.")
+            raise self._error("is not called on the example", "Trace with an example on which it is called.")
         known[key] = found
         return found
 
     def _error(self, what: str, fix: str) -> RecordError:
-        return RecordError(f"a block of plain Python that uses {self.name} {what}", where=str(user_line() or ""), fix=fix)
+        return RecordError(f"{CALLS}{self.name}, which {what}", where=str(user_line() or ""), fix=fix)
 
 
 _examples: WeakKeyDictionary[Any, dict[str, tuple[Any, ...]]] = WeakKeyDictionary()
