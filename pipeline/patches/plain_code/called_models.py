@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -12,28 +11,25 @@ import torch
 from torch.utils import _pytree as pytree
 
 from ....ops.graph.errors import RecordError
-from ....ops.graph.graph import Graph
+from ....ops.graph.graph import Graph, Record
 from ....ops.graph.memory import touched
 from ....ops.graph.types import SCALARS
 from ....ops.lowering.user_model.isolate import KeptModel
 from ....ops.op import InferenceOp
 from ....ops.runtime.placement import home_of
 from ....ops.runtime.plan import Plan
+from ....ops.runtime.primitives.plain_code.block_tensors import memory_of
 from ....ops.runtime.primitives.plain_code.objects.model_call import ModelCall, unheard
+from ....ops.runtime.primitives.plain_code.objects.model_outputs import OUTPUTS, as_outputs, is_outputs
 from ....ops.runtime.state import is_stateful
 from ....ops.runtime.user_code import attribute, user_line
 from ....ops.tracing_hook import recording
 from ...recording.control_flow import ControlFlow
 from ...recording.recorder import Recorder
-from .plain_literals import UnplainError
+from .call_forms import CallForm
 
-GIVEN: Any = object()
-"""Stands for an argument in the form of a call, where that is no literal."""
-Form = tuple[tuple[str, Any], ...]
-"""The arguments of a call: the keyword of each, empty for one by its place, and `GIVEN` or its literal."""
 CALLS = "it calls the model "
 """How the reasons begin why a block cannot call a model."""
-_CONTAINERS = (tuple, list, dict)
 
 
 def is_model(thing: Any) -> bool:
@@ -41,17 +37,7 @@ def is_model(thing: Any) -> bool:
     return isinstance(thing, torch.nn.Module | InferenceOp)
 
 
-def form_of(node: ast.Call) -> tuple[Form, list[ast.expr]]:
-    """The form of a call in the text of a block, and the arguments that stand for `GIVEN` in it.
-
-    Raises:
-        UnplainError: it unpacks arguments.
-    """
-    pairs = [("", each) for each in node.args] + [(each.arg, each.value) for each in node.keywords]
-    if any(name is None or isinstance(each, ast.Starred) for name, each in pairs):
-        raise UnplainError(f"it unpacks the arguments of a model: {ast.unparse(node)}")
-    form = tuple((name or "", each.value if isinstance(each, ast.Constant) else GIVEN) for name, each in pairs)
-    return form, [each for _, each in pairs if not isinstance(each, ast.Constant)]
+GIVES = "Let it give tensors, alone or in tuples, lists and dicts."
 
 
 class CalledModel:
@@ -62,7 +48,7 @@ class CalledModel:
         form: of the calls; None where the text hands it on, and it is called with arguments by their places.
     """
 
-    def __init__(self, thing: Any, form: Form | None) -> None:
+    def __init__(self, thing: Any, form: CallForm | None) -> None:
         self.thing, self.form = thing, form
         self.name = str(attribute(thing, "name", "") or type(thing).__name__)
         self.largest: tuple[Any, ...] | None = None
@@ -72,7 +58,7 @@ class CalledModel:
         found = self._noted(args)
         self.largest = found if self.largest is None or _size(found) > _size(self.largest) else self.largest
         with recording(None), torch.no_grad():
-            return unheard(self._alone, *args)
+            return as_outputs(unheard(self._alone, *args))
 
     def _noted(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """Copies of arguments.
@@ -81,7 +67,7 @@ class CalledModel:
             RecordError: no graph takes them, or an earlier call had others.
         """
         if bad := [each for each in args if type(each) is not torch.Tensor and type(each) not in SCALARS]:
-            raise self._error(f"is given a {type(bad[0]).__name__}", "Give it tensors, numbers and texts.")
+            raise self._error(f"is given a {type(bad[0]).__name__}", "Write its parts in the call: model(x, (h, c)).")
         if self.largest is not None and [*map(_kind, args)] != [*map(_kind, self.largest)]:
             raise self._error("is given several dtypes or ranks", "Give it the same kinds each time.")
         return tuple(each.detach().clone() if isinstance(each, torch.Tensor) else each for each in args)
@@ -90,15 +76,16 @@ class CalledModel:
         """Runs the model, which stays as it was.
 
         Raises:
-            RecordError: it draws random numbers, or writes to its buffers.
+            RecordError: it draws random numbers, writes to its buffers, or gives a weight.
         """
-        is_module = isinstance(self.thing, torch.nn.Module)
-        buffers = [*self.thing.buffers()] if is_module else []
+        model = self.thing if isinstance(self.thing, torch.nn.Module) else attribute(self.thing, "model", None)
+        is_module = isinstance(model, torch.nn.Module)
+        buffers = [*model.buffers()] if is_module else []
         before, random = [(each, each._version, each.clone()) for each in buffers], torch.get_rng_state()
         try:
-            with KeptModel(self.thing) if is_module else nullcontext():
+            with KeptModel(self.thing) if self.thing is model else nullcontext():
                 found = self.called(*args)
-                changed = [pair for pair in before if pair[0]._version != pair[1]]
+                changed = [part for part in before if part[0]._version != part[1] or not _equal(part[0], part[2])]
         finally:
             is_drawn = not torch.equal(random, torch.get_rng_state())
             torch.set_rng_state(random)
@@ -107,15 +94,14 @@ class CalledModel:
         if changed or is_drawn:
             what = "writes to its buffers" if changed else "draws random numbers"
             raise self._error(what, "Put it into evaluation mode, model.eval(), or call it outside of the loop.")
+        weights = {memory_of(each) for each in (*model.parameters(), *buffers)} if is_module else set[int]()
+        if any(memory_of(each) in weights for each in pytree.tree_leaves(found) if isinstance(each, torch.Tensor)):
+            raise self._error("gives a weight or a buffer itself", "Let it give a copy: self.weight.clone().")
         return found
 
     def called(self, *args: Any) -> Any:
         """The result for the arguments that its form leaves open."""
-        if self.form is None:
-            return self.thing(*args)
-        left = iter(args)
-        pairs = [(name, next(left) if value is GIVEN else value) for name, value in self.form]
-        return self.thing(*[each for name, each in pairs if not name], **{name: e for name, e in pairs if name})
+        return self.thing(*args) if self.form is None else self.form.call(self.thing, args)
 
     def recorded(self, recorder: Recorder) -> tuple[Graph, ModelCall]:
         """The graph of the model, and what runs it on the example.
@@ -132,9 +118,12 @@ class CalledModel:
         if found.lifted:
             raise self._error("uses values from outside", "Give it all that it uses.")
         graph = found.graph({})
-        output = pytree.tree_unflatten([*graph.output], found.spec) if _is_plain(found.spec) else None
-        if output is None or any(not isinstance(each, torch.Tensor) for each in found.results):
-            raise self._error("gives more than tensors in tuples, lists and dicts", "Return tensors of it.")
+        try:
+            output = _tree(found.spec, iter(graph.output))
+        except TypeError as error:
+            raise self._error(f"gives a {error}", GIVES) from None
+        if bad := [each for each in found.results if not isinstance(each, torch.Tensor)]:
+            raise self._error(f"gives a {type(bad[0]).__name__}", GIVES)
         graph = Graph(graph.inputs, graph.nodes, output)
         if is_stateful(graph) or touched(graph).written:
             raise self._error("has state, or writes to its arguments", "Hand the state through its arguments.")
@@ -143,7 +132,7 @@ class CalledModel:
     def _example(self) -> tuple[Any, ...]:
         """The call that it is recorded on: the largest one, since a size of one may come out fixed."""
         known = _examples.setdefault(self.thing, {})
-        key = repr([(name, value is GIVEN or value) for name, value in self.form or ()]) if self.form else ""
+        key = repr(self.form)
         found = self.largest
         earlier = known.get(key)
         if earlier is not None and (found is None or ([*map(_kind, earlier)] == [*map(_kind, found)])):
@@ -167,15 +156,34 @@ def _size(args: Sequence[Any]) -> tuple[int, int]:
     return sum(size > 1 for shape in shapes for size in shape), sum(shape.numel() for shape in shapes)
 
 
+def _equal(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether two tensors hold the same: some operators write without another version."""
+    return torch.equal(one, other) or torch.allclose(one, other, rtol=0, atol=0, equal_nan=True)
+
+
 def _kind(thing: Any) -> Any:
     return (thing.dtype, thing.dim()) if isinstance(thing, torch.Tensor) else type(thing)
 
 
-def _is_plain(spec: Any) -> bool:
-    """Whether containers are those that a block has."""
+def _tree(spec: Any, left: Iterator[Any]) -> Any:
+    """The containers of what a model gives, in the form of the IR.
+
+    Raises:
+        TypeError: a block has none of that class.
+    """
     if spec.is_leaf():
-        return True
-    return spec.type in _CONTAINERS and all(map(_is_plain, spec.children()))
+        return next(left)
+    parts = [_tree(each, left) for each in spec.children()]
+    if spec.type in (tuple, list):
+        return spec.type(parts)
+    if spec.type is dict:
+        return dict(zip(spec.context, parts, strict=True))
+    if is_outputs(spec.type):
+        return OUTPUTS, dict(zip(spec.context[-1] if isinstance(spec.context, tuple) else spec.context, parts, strict=True))
+    kind = spec.context if isinstance(spec.context, type) else spec.type
+    if issubclass(kind, tuple) and getattr(kind, "_fields", None):
+        return Record(kind.__name__, tuple(kind._fields), tuple(parts))
+    raise TypeError(kind.__name__)
 
 
 def recorded_models(recorder: Recorder, given: Sequence[Any], run: Callable[[list[Any]], Any]) -> tuple[list[Any], Any]:

@@ -27,7 +27,8 @@ from ...proxies.base import is_traced
 from ...proxies.trees import concrete
 from ..source.scoping import names_read, names_set
 from ..source.written_anew import definition_of
-from .called_models import CalledModel, Form, is_model
+from .call_forms import CallForm
+from .called_models import CalledModel, is_model
 from .naming import MISSING, Naming, Placing, is_object, of_library, of_torch, refuse_unplain, scopes, set_in
 from .plain_literals import UnplainError, is_member, is_plain, literal, member_source, name_of
 from .regions import ASKED, plainly
@@ -225,7 +226,7 @@ class Encoding:
             self.given[id(thing)] = (f"{OF_TENSORS if has_tensors else 'G'}{len(self.given)}", thing)
         return name_of(self.given[id(thing)][0])
 
-    def model(self, thing: Any, form: Form | None) -> ast.expr:
+    def model(self, thing: Any, form: CallForm | None) -> ast.expr:
         """The name of a model that is called in some form.
 
         Raises:

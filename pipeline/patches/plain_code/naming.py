@@ -24,7 +24,8 @@ from ...proxies.lists import TracedList
 from ...proxies.make import TracedOptional
 from ...proxies.scalars import TracedBool, TracedComplex, TracedFloat, TracedInt
 from ...proxies.strings import TracedStr
-from .called_models import form_of, is_model
+from .call_forms import form_of
+from .called_models import is_model
 from .plain_literals import UnplainError, counting_base, is_plain, members, name_call, name_of
 from .regions import WITHOUT_GRADIENTS
 from .user_classes.classes import fields_of, is_class, is_named, is_taken, labels, shown_name

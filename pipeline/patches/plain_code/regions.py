@@ -271,6 +271,8 @@ class Hoisting:
         match line:
             case ast.Assign(value=value) if self.tensors and makes_tensor(value):
                 pass  # the block may write to it
+            case ast.Assign(value=ast.Tuple(parts) as value) if self.tensors:
+                value.elts = [each if makes_tensor(each) else self._without(each) for each in parts]
             case ast.For():
                 line.iter = self._without(line.iter)
             case ast.Assign() | ast.Return() if line.value is not None:

@@ -24,6 +24,7 @@ from .gone_through import NAMES, bounded_items, counted, each_ordered, ordered, 
 from .growing_operators import FUNCTIONS
 from .language import CHANGE_FIRST, CHANGING, FILE, LIBRARY, LOOKING, OF_CLASSES
 from .objects.enum_members import EnumMember, is_record
+from .objects.model_outputs import ModelOutputs
 from .objects.things import CarefulFields, Thing, as_dict, replaced
 
 CHANGES_OTHERS = "a block of plain Python changes a container that is not its own"
@@ -80,6 +81,8 @@ class Guarded:
             return library_values.CLASS_METHODS.get((thing, name), found)
         if is_record(thing, name):
             return getattr(thing, name)
+        if kind is ModelOutputs:
+            return thing.get(name)
         if isinstance(thing, Enum):
             return getattr(thing, name) if name in ("name", "value") else self.attribute(thing.value, name)
         if not hasattr(thing if kind is type else kind, name):

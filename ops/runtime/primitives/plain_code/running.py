@@ -62,7 +62,7 @@ class Block:
             assert isinstance(function, ast.FunctionDef)  # says `checked`
             self.name = function.name
             names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-            given = [each.arg for each in function.args.args]
+            given = [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
             self.models = [each.startswith(OF_MODELS) for each in given]
             of_tensors = any(each.startswith((OF_TENSORS, OF_MODELS)) for each in given)
             self.tensors = bool(names & {*block_tensors.MODULES}) or of_tensors

@@ -12,6 +12,7 @@ from .....graph.memory import handed_on
 from .....graph.types import BOOL, FLOAT, INT, STR, TensorType, Type
 from ...views import apart
 from ..block_refusals import RefusedError, refuse
+from .model_outputs import as_outputs
 
 OF_MODELS = "M"
 """How the names of arguments begin that are called."""
@@ -54,7 +55,7 @@ class ModelCall:
         pairs = zip(args, self.homes, strict=True)
         given = [_on(each, home) if isinstance(each, torch.Tensor) else each for each, home in pairs]
         found = unheard(self.function, *given)
-        return apart(found, *given) if self.copies else found
+        return as_outputs(apart(found, *given) if self.copies else found)
 
 
 def unheard(function: Callable[..., Any], *args: Any) -> Any:
