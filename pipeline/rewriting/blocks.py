@@ -11,7 +11,7 @@ from typing import Any
 
 from ...ops.runtime.user_code import attribute, codes_in
 from ..patches.plain_code.called_models import CALLS
-from ..patches.plain_code.calling import NOT_PLAIN
+from ..patches.plain_code.plain_literals import NOT_PLAIN
 from ..patches.plain_code.regions import Statements
 from ..patches.source.written_anew import block_code, written_anew
 from ..recheck.mismatch import NO_INPUT
@@ -84,7 +84,7 @@ class Blocks:
                 found = self.attempt(earlier)
             except Exception as error:
                 self.reason = str(error)[str(error).find(CALLS) :] if CALLS in str(error) else self.reason
-                if self.best is not None or NOT_PLAIN in str(error):
+                if self.best is not None or NOT_PLAIN in str(error) or CALLS in str(error):
                     return None
                 self.problem = error if NO_INPUT in str(error) else self.problem
                 beyond = places_in(error) - {(PurePath(region.path).name, region.line)}

@@ -1,4 +1,4 @@
-"""Models and ops that a block calls: each form of call is recorded once, as a closed graph on the block's largest call."""
+"""Models and ops that a block calls: each form of call is recorded once, as a closed graph, on its largest call."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import torch
 from torch.utils import _pytree as pytree
 
-from ....ops.graph.errors import RecordError
+from ....ops.graph.errors import RecordError, TracepackError
 from ....ops.graph.graph import Graph, Record
 from ....ops.graph.memory import touched
 from ....ops.graph.types import SCALARS
@@ -27,17 +27,17 @@ from ....ops.tracing_hook import recording
 from ...recording.control_flow import ControlFlow
 from ...recording.recorder import Recorder
 from .call_forms import CallForm
+from .plain_literals import NOT_PLAIN
 
 CALLS = "it calls the model "
 """How the reasons begin why a block cannot call a model."""
+_AS_OP = "Make an op of it before: model = tracepack.script(model)."
+_GIVES = "Let it give tensors, alone or in tuples, lists and dicts."
 
 
 def is_model(thing: Any) -> bool:
     """Whether a block calls a thing by a graph."""
     return isinstance(thing, torch.nn.Module | InferenceOp)
-
-
-GIVES = "Let it give tensors, alone or in tuples, lists and dicts."
 
 
 class CalledModel:
@@ -113,17 +113,18 @@ class CalledModel:
         leaves, spec = pytree.tree_flatten(example)
         try:
             found = ControlFlow(recorder, "a block").record(self.called, leaves, spec, carried=True)
-        except RecordError as error:
-            raise self._error(f"cannot be recorded: {error.what}", error.fix) from error
+        except TracepackError as error:
+            fix = error.fix if isinstance(self.thing, InferenceOp) else _AS_OP
+            raise self._error(f"cannot be recorded: {error.what}", fix) from error
         if found.lifted:
             raise self._error("uses values from outside", "Give it all that it uses.")
         graph = found.graph({})
         try:
             output = _tree(found.spec, iter(graph.output))
         except TypeError as error:
-            raise self._error(f"gives a {error}", GIVES) from None
+            raise self._error(f"gives a {error}", _GIVES) from None
         if bad := [each for each in found.results if not isinstance(each, torch.Tensor)]:
-            raise self._error(f"gives a {type(bad[0]).__name__}", GIVES)
+            raise self._error(f"gives a {type(bad[0]).__name__}", _GIVES)
         graph = Graph(graph.inputs, graph.nodes, output)
         if is_stateful(graph) or touched(graph).written:
             raise self._error("has state, or writes to its arguments", "Hand the state through its arguments.")
@@ -179,8 +180,8 @@ def _tree(spec: Any, left: Iterator[Any]) -> Any:
     if spec.type is dict:
         return dict(zip(spec.context, parts, strict=True))
     if is_outputs(spec.type):
-        return OUTPUTS, dict(zip(spec.context[-1] if isinstance(spec.context, tuple) else spec.context, parts, strict=True))
-    kind = spec.context if isinstance(spec.context, type) else spec.type
+        return OUTPUTS, dict(zip(spec.context, parts, strict=True))
+    kind: Any = spec.context if isinstance(spec.context, type) else spec.type
     if issubclass(kind, tuple) and getattr(kind, "_fields", None):
         return Record(kind.__name__, tuple(kind._fields), tuple(parts))
     raise TypeError(kind.__name__)
@@ -193,7 +194,16 @@ def recorded_models(recorder: Recorder, given: Sequence[Any], run: Callable[[lis
         recorder: of the function.
         given: the arguments of the block.
         run: runs it on some.
+
+    Raises:
+        RecordError: a model cannot be recorded, or holds for some of its calls only.
     """
     run([*given])
     pairs = [each.recorded(recorder) if isinstance(each, CalledModel) else (each, each) for each in given]
-    return [graph for graph, _ in pairs], run([call for _, call in pairs])
+    try:
+        return [graph for graph, _ in pairs], run([call for _, call in pairs])
+    except RecordError as error:  # the models themselves answered
+        names = " or ".join(dict.fromkeys(each.name for each in given if isinstance(each, CalledModel)))
+        why = error.what.removeprefix(f"{NOT_PLAIN}: ")
+        what = f"{CALLS}{names}, which as recorded on its largest call fails on another one: {why}"
+        raise RecordError(what, where=error.where, fix=error.fix) from error

@@ -30,9 +30,7 @@ from ..source.shared_parts import shared_names
 from .called_models import CalledModel, recorded_models
 from .encoding import Encoding
 from .opaque import Opaque
-from .plain_literals import UnplainError
-
-NOT_PLAIN = "the code cannot be a block of plain Python"
+from .plain_literals import NOT_PLAIN, UnplainError
 
 
 def run_block(

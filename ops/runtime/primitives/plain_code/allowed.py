@@ -119,7 +119,7 @@ def checked(text: str) -> ast.Module:
 
 
 def _unknown_methods(tree: ast.Module) -> set[str]:
-    """The attributes that a text asks for which no thing of a block has; none where it makes objects or calls models."""
+    """The attributes that a text asks for which nothing of a block has; none where it makes objects or calls models."""
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     asked = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
     of_things = [

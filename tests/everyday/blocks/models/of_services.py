@@ -41,7 +41,7 @@ def embedded(texts):
     calls = 0
     for text in texts:
         while text.startswith(" "):
-            text = text[1:]
+            text = text[1:]  # noqa: PLW2901  # as people write it
         if text not in cache:
             cache[text] = encoder(encode(text))
             calls += 1

@@ -75,6 +75,19 @@ def test_the_op_in_a_block_is_one_of_the_file() -> None:
     assert mod.placement == {"Words": "cpu", "Words#2": "cpu"}
 
 
+@pytest.mark.skipif(torch.cuda.is_available(), reason="on a machine without a card")
+@pytest.mark.filterwarnings("ignore:.*runs on the CPU")
+def test_an_op_for_a_card_that_a_block_calls_is_placed_as_anywhere() -> None:
+    process = _until(tracepack.script(services.Encoder(), device=0))
+    data = _saved(tracepack.trace(process, [1, 2], 5))
+    assert blocks(tracepack.load(data, gpu_ops="cpu"))
+    with pytest.raises(tracepack.PlacementError, match="op 'Encoder': it needs cuda:0, which this machine lacks"):
+        tracepack.load(data)
+    mod = tracepack.load(data, gpu_ops="cpu")
+    assert mod.placement == {"Encoder": "cpu"}
+    assert mod([3], 9) == process([3], 9)
+
+
 def test_an_engine_takes_the_op_in_a_block() -> None:
     mod = loaded(services.retried, rows(2), 3)
     mod.optimize([{"x": rows(3), "limit": 4}, {"x": rows(2), "limit": 2}])
@@ -201,6 +214,20 @@ def _of_two_kinds(x):
     return services.encoder(x) + services.encoder(x[:1].double().float()[0])
 
 
+class _Rounds(torch.nn.Module):
+    def forward(self, x):
+        for i in range(x.shape[1]):
+            x = x + x[:, i : i + 1] / 2
+        return x
+
+
+rounds = tracepack.script(_Rounds(), device="cpu")
+
+
+def _of_sizes(x):
+    return rounds(x[:, : 2 + int(x.sum() * 10) % 2])
+
+
 def _pair(x):
     pair = (x[:, :3], x[:, 1:])
     return generation.cell(x[:, :3], pair)["y"]
@@ -216,6 +243,7 @@ REFUSED = {
     "state": (counting, "_Counting, which has state, or writes to its arguments. Hand the state through its arg"),
     "a weight": (lambda x: weight(x)[1] * x.sum(), "_Weight, which gives a weight or a buffer itself. Let it give a"),
     "two kinds": (_of_two_kinds, "Encoder, which is given several dtypes or ranks. Give it the same kinds each time"),
+    "sizes": (_of_sizes, "_Rounds, which as recorded on its largest call fails on another one: the sizes do not sat"),
     "a tuple": (_pair, "Cell, which is given a tuple. Write its parts in the call: model(x, (h, c))."),
 }
 
