@@ -9,7 +9,8 @@ import torch
 
 from ..ops.graph.errors import RecordError
 from ..ops.graph.graph import Constant, Graph, Operator
-from ..ops.graph.traverse import bodies, own_constants, walk
+from ..ops.graph.operators.names import CODE
+from ..ops.graph.traverse import bodies, own_constants, subgraphs, walk
 
 
 def make_trainable(held: Sequence[Constant], origins: Sequence[Any]) -> None:
@@ -54,6 +55,12 @@ def require_gradients(graph: Graph) -> None:
                     f"gradients are not kept: {node.args[0]}",
                     where=str(node.line or where),
                     fix="Load it without grad=True, or write it with operators whose gradients are torch's.",
+                )
+            if node.target == Operator(CODE) and any(True for _ in subgraphs(node)):
+                raise RecordError(
+                    "gradients are not kept: a block of plain Python calls a model",
+                    where=str(node.line or where),
+                    fix="Load it without grad=True, or write the loop with tracepack.while_loop.",
                 )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from .errors import GraphError
 from .graph import Body, BodyCall, Constant, Graph, Guard, Literal, Node, Operator, Record, Value, target_name
+from .operators.names import CODE
 from .traverse import bodies, leaves, uses
 
 Where = str | tuple[int, Node]
@@ -76,7 +77,7 @@ def check_branches(node: Node, where: Where = "a choice or a loop") -> None:
         GraphError: a subgraph stands elsewhere, or something else where one is called.
     """
     name = node.target.name if isinstance(node.target, Operator) else ""
-    places = _BRANCHES[name](len(node.args)) if name in _BRANCHES else ()
+    places = _BRANCHES[name](node.args) if name in _BRANCHES else ()
     called = {place for place in places if place < len(node.args)}
     others = [arg for place, arg in enumerate(node.args) if place not in called]
     if any(isinstance(leaf, Graph) for leaf in leaves([others, node.kwargs])):
@@ -85,12 +86,13 @@ def check_branches(node: Node, where: Where = "a choice or a loop") -> None:
         raise _error(f"{name} calls something that is not a subgraph", where)
 
 
-_BRANCHES: dict[str, Callable[[int], Sequence[int]]] = {
-    "cond": lambda count: (1, 2),
-    "while_loop": lambda count: (0, 1),
-    "map": lambda count: (0, *range(3, count)),
+_BRANCHES: dict[str, Callable[[Sequence[Any]], Sequence[int]]] = {
+    "cond": lambda args: (1, 2),
+    "while_loop": lambda args: (0, 1),
+    "map": lambda args: (0, *range(3, len(args))),
+    CODE: lambda args: [place for place, arg in enumerate(args) if place > 1 and isinstance(arg, Graph)],
 }
-"""The arguments that an operator of control flow calls, by how many there are."""
+"""The arguments that an operator of control flow calls, and a block of plain Python."""
 
 
 def _define(value: Any, defined: set[int], where: Where) -> None:

@@ -100,14 +100,14 @@ class Emitter:
         if device is None:
             scope.part(graph, inputs)
         scope.reads = []
-        result = scope.output(graph.output)
-        source = source_of(scope.lines, inputs, result, scope.reads)
+        source = source_of(scope.lines, inputs, scope.output(graph.output), scope.reads)
         code = compile(source.text, "<tracepack plan>", "exec")
         namespace = dict(self.table.objects) if device is None else self.table.objects
         exec(code, namespace)
         function: Callable[..., Any] = namespace.pop("plan")
         homes = [scope.devices.get(name, CPU) for name in inputs]
-        function.__dict__.update(source=source.text, nodes=source.nodes, calls=source.calls, homes=homes)
+        known = {"nodes": source.nodes, "calls": source.calls, "homes": homes, "graph": graph, "home": home}
+        function.__dict__.update(known, source=source.text)
         return function
 
     def _input_home(self, graph: Graph, value: Value, home: Device) -> Device:

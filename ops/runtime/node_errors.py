@@ -15,7 +15,8 @@ from typing import Any, NoReturn
 import torch
 
 from ..graph.errors import GuardError, MissingEntryError, NodeError, TracepackError, add_place
-from ..graph.graph import Guard, Node, Value, target_name
+from ..graph.graph import Guard, Node, Operator, Value, target_name
+from ..graph.operators.names import CODE
 from ..graph.traverse import uses
 from ..graph.types import TensorType
 from .interrupts.alarm import is_of_handler
@@ -43,6 +44,8 @@ def explain(error: BaseException, function: Callable[..., Any]) -> BaseException
     (inner, line, node), frame = places[-1], calls[-1][1]
     where = _where(node, inner.calls.get(line), getattr(error, "user_line", ""))
     for _, _, outer in reversed(places[:-1]):
+        if outer.target == Operator(CODE):
+            continue  # its own line is that of the call
         where += f", in a branch of {target_name(outer.target)}" + (f" at {outer.line}" if outer.line else "")
     if isinstance(error, TracepackError):
         if not isinstance(node.target, Guard) or node.line:

@@ -77,7 +77,7 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *
     if not isinstance(recorder, Recorder) or not _is_decided_by_data(pred):
         return true_fn(*args) if _holds(pred) else false_fn(*args)
     with recorder.within():
-        return _Control(recorder, "cond").choose(pred, true_fn, false_fn, args)
+        return ControlFlow(recorder, "cond").choose(pred, true_fn, false_fn, args)
 
 
 def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], *carried: Any) -> Any:
@@ -111,7 +111,7 @@ def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], *carrie
         result = loop(cond_fn, lambda *state: _tuple(body_fn(*state)), carried)
     elif isinstance(recorder, Recorder):
         with recorder.within():
-            result = _Control(recorder, "while_loop").repeat(cond_fn, body_fn, carried)
+            result = ControlFlow(recorder, "while_loop").repeat(cond_fn, body_fn, carried)
     else:
         result = carried
         while _holds(cond_fn(*result)):
@@ -150,7 +150,7 @@ MOST_UNTAKEN = 1000
 _UNLIKE = "the branches return different structures or dtypes"
 
 
-class _Control:
+class ControlFlow:
     """Records one `cond` or `while_loop` into a recorder."""
 
     def __init__(self, recorder: Recorder, name: str) -> None:

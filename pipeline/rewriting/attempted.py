@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import warnings
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any
 
-from ...ops.graph.graph import Graph, Guard, Operator
+from ...ops.graph.graph import Graph, Guard, Node, Operator
+from ...ops.graph.operators.names import CODE
 from ...ops.graph.traverse import subgraphs
 from ...ops.graph.types import TensorType
 from ...ops.runtime.user_code import user_stacklevel
@@ -58,12 +60,24 @@ def is_better(found: Attempted, before: Attempted) -> bool:
 
 
 def _guards(graph: Graph) -> list[int]:
-    """The guards of a graph by their depth, without those of ranks, which the signature has anyway."""
-    ranks = {id(node.output) for node in graph.nodes if node.target in _RANKS}
+    """The guards of a graph by their depth, without those of ranks, which the signature has anyway.
+
+    A block with a loop asks for settings of torch: a loop of any length is worth that, a choice by a size is not.
+    """
+    asked = (*_RANKS, *_SETTINGS) if any(map(_loops, graph.nodes)) else _RANKS
+    ranks = {id(node.output) for node in graph.nodes if node.target in asked}
     guards = [node for node in graph.nodes if isinstance(node.target, Guard)]
     count = sum(not any(id(each) in ranks for each in node.args) for node in guards)
     inner = [_guards(each) for node in graph.nodes for each in subgraphs(node)]
     return [count, *map(sum, zip_longest(*inner, fillvalue=0))]
 
 
+def _loops(node: Node) -> bool:
+    """Whether a node is a block with a loop."""
+    if node.target != Operator(CODE):
+        return False
+    return any(isinstance(part, ast.For | ast.While) for part in ast.walk(ast.parse(node.args[0])))
+
+
 _RANKS = (Operator("py.ndim"), Operator("py.array_rank"))
+_SETTINGS = (Operator("py.default_dtype"), Operator("py.autocast"))

@@ -10,7 +10,9 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from ...ops.runtime.user_code import attribute, codes_in
-from ..patches.plain_code.calling import NOT_PLAIN, OF_NUMBERS
+from ..patches.plain_code.called_models import CALLS
+from ..patches.plain_code.calling import OF_NUMBERS
+from ..patches.plain_code.plain_literals import NOT_PLAIN
 from ..patches.plain_code.regions import Statements
 from ..patches.source.written_anew import block_code, written_anew
 from ..recheck.mismatch import NO_INPUT
@@ -49,6 +51,7 @@ class Blocks:
         traced = attribute(process, "__func__", process)
         self.own = traced if isinstance(traced, FunctionType) else type(process).__call__  # what gives the result
         self.problem: Exception | None = None  # state, which no block can have either
+        self.reason = ""  # why a model cannot be called in one
 
     def result(self, places: set[tuple[str, int]]) -> Attempted | None:
         """The best attempt.
@@ -85,7 +88,8 @@ class Blocks:
                 found = self.attempt(earlier)
             except Exception as error:
                 self.numbers = self.numbers or OF_NUMBERS in str(error)
-                if self.best is not None or NOT_PLAIN in str(error):
+                self.reason = str(error)[str(error).find(CALLS) :] if CALLS in str(error) else self.reason
+                if self.best is not None or NOT_PLAIN in str(error) or CALLS in str(error):
                     return None
                 self.problem = error if NO_INPUT in str(error) else self.problem
                 beyond = places_in(error) - {(PurePath(region.path).name, region.line)}

@@ -51,19 +51,24 @@ def with_choices_anew(process: Callable[..., Any], attempt: Callable[[list[Any]]
     problem = blocks.problem or problem
     if best is None:
         assert problem is not None
-        raise _explained(process, problem, causes)
+        raise _explained(process, problem, causes, blocks.reason)
     best.causes = causes
     return best
 
 
-def _explained(process: Callable[..., Any], problem: Exception, causes: dict[str, str]) -> Exception:
+def _explained(process: Callable[..., Any], problem: Exception, causes: dict[str, str], of_model: str) -> Exception:
     """A refusal with a form that holds: of a choice the reason why it cannot go both ways, of a function what it draws.
 
     Args:
         process: the user's function.
         problem: the refusal.
         causes: the reasons, by the places of the choices.
+        of_model: why a model cannot be called in a block; empty where none is.
     """
+    if isinstance(problem, RecordError) and of_model and problem.fix not in (NO_INPUT, OF_MOMENT):
+        problem.fix = f"It cannot be a block of plain Python: {of_model}"
+        add_place(problem, "")
+        return problem
     place = next((f"{name}:{number}" for name, number in PLACE.findall(getattr(problem, "where", ""))), "")
     if isinstance(problem, RecordError) and place in causes:
         problem.fix = f"{causes[place]}."

@@ -70,6 +70,7 @@ INPUTS = {
         [torch.rand(9, 3), 2],
         [[torch.rand(30, 3), 4], [torch.ones(2, 2), 1], [torch.rand(12, 5), 12]],
     ),
+    "Loops that call a model": ("decode", [[5, 7], 8], [[[2], 20], [[], 5], [[4, 9, 9, 1], 3], [[11], 0]]),
     "Boxes": ("nms", [*boxes(5)], [[*boxes(n)] for n in (1, 7, 20)]),
     "Assertions and logging": ("scale", [torch.rand(4)], [[torch.rand(9)], [torch.ones(3)]]),
     "JSON": ("report", [torch.rand(3)], [[torch.rand(5)]]),

@@ -90,7 +90,8 @@ def _check_code(node: Node) -> None:
 
     match node.args:
         case [str(text), kind, *given] if not node.kwargs and is_kind(kind):
-            block_of(text).check_count(len(given))
+            block_of(text).check_given(given)
+            check_branches(node, f"operator {CODE}")
         case _:
             raise _wrong(CODE, "its arguments", node.args, "a text, a kind, and what the text is given")
 

@@ -143,6 +143,8 @@ class Budget:
             self.tick()
             return arg(*args)
 
+        known = getattr(arg, "__dict__", {})
+        enter.__dict__.update({name: known[name] for name in ("graph", "homes", "home") if name in known})
         return enter
 
     def tick(self) -> None:

@@ -114,6 +114,8 @@ def makes_new(value: ast.expr) -> bool:
     match value:
         case ast.BinOp(one, ast.Mult(), other):
             return isinstance(one, ast.List) or isinstance(other, ast.List)
+        case ast.BinOp(one, ast.Add(), other):
+            return isinstance(one, ast.List | ast.ListComp) or isinstance(other, ast.List | ast.ListComp)
         case ast.Call(ast.Name() | ast.Attribute() as function):
             return ast.unparse(function).removeprefix("collections.") in _MAKERS
     return isinstance(value, ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp)

@@ -30,11 +30,11 @@ from ..redirect import stand_in
 from ..source.scoping import leaves
 from ..source.shared_parts import shared_names
 from .beginnings import made_names
+from .called_models import CalledModel, recorded_models
 from .encoding import Encoding
 from .opaque import Opaque
-from .plain_literals import UnplainError
+from .plain_literals import NOT_PLAIN, UnplainError
 
-NOT_PLAIN = "the code cannot be a block of plain Python"
 OF_NUMBERS = "it gives a number of numpy, in whose place may be one of Python's on other data"
 
 
@@ -140,24 +140,36 @@ def _own(part: ast.AST) -> Any:
 def _recorded(recorder: Recorder, text: str, given: list[Any], kind: Any, numbers: bool) -> Any:
     """Runs the block on the example, and writes its node."""
     recorder.refuse_ended()
-    with recorder.within(), torch._C.DisableTorchFunction():
-        plain = [concrete(each) for each in given]
-        try:
-            found = plain_code(text, "any" if kind is None else kind, *plain)
-        except TracepackError as error:
-            raise RecordError(f"{NOT_PLAIN}: {error.what}", where=str(user_line() or "")) from None
-        except Exception as error:
-            raise RecordError(
-                f"the code fails on the example: {type(error).__name__}: {error}", where=str(user_line() or "")
-            ) from None
+    run = partial(_on_example, recorder, text, "any" if kind is None else kind)
+    plain = [each if isinstance(each, CalledModel) else concrete(each) for each in given]
+    models = [each for each in given if isinstance(each, CalledModel)]
+    graphs, found = recorded_models(recorder, plain, run) if models else ([], run(plain))
     kind = _with_own(text, _kind(found)) if kind is None else kind
     if _has_number(kind) and not numbers:
         raise RecordError(f"{NOT_PLAIN}: {OF_NUMBERS}", where=str(user_line() or ""))
-    arguments = recorder.arguments((text, kind, *given))
+    given = given[: len(given) - len(models)]  # they come last
+    arguments = (*recorder.arguments((text, kind, *given)), *graphs[len(given) :])
     varies = any(recorder.values.varies(leaf) for leaf in _leaves(given))
     output, stand_in = _wrapped(recorder, kind, found, varies)
     recorder.nodes.append(Node(Operator("py.plain_code"), arguments, {}, output, tried_line(callers_only=True), True))
     return stand_in
+
+
+def _on_example(recorder: Recorder, text: str, kind: Any, given: list[Any]) -> Any:
+    """What a block gives on the example.
+
+    Raises:
+        RecordError: it does what a block must not do, or fails.
+    """
+    with recorder.within(), torch._C.DisableTorchFunction():
+        try:
+            return plain_code(text, kind, *given)
+        except TracepackError as error:
+            raise RecordError(f"{NOT_PLAIN}: {error.what}", where=str(user_line() or ""), fix=error.fix) from None
+        except Exception as error:
+            raise RecordError(
+                f"the code fails on the example: {type(error).__name__}: {error}", where=str(user_line() or "")
+            ) from None
 
 
 def _leaves(thing: Any) -> Any:

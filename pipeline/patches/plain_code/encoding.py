@@ -22,6 +22,7 @@ from ....ops.runtime.primitives.plain_code.allowed import refused
 from ....ops.runtime.primitives.plain_code.arrays import block_arrays
 from ....ops.runtime.primitives.plain_code.block_tensors import tensors_in
 from ....ops.runtime.primitives.plain_code.language import BUILTINS, LIBRARY, MODULES
+from ....ops.runtime.primitives.plain_code.objects.model_call import OF_MODELS
 from ....ops.runtime.primitives.plain_code.objects.user_names import TABLE
 from ....ops.runtime.primitives.plain_code.running import OF_TENSORS
 from ....ops.runtime.user_code import is_users
@@ -29,6 +30,8 @@ from ...proxies.base import is_traced
 from ...proxies.trees import concrete
 from ..source.scoping import names_read, names_set
 from ..source.written_anew import definition_of
+from .call_forms import CallForm
+from .called_models import CalledModel, is_model
 from .naming import MISSING, Naming, Placing, is_object, of_library, of_numpy, of_torch, refuse_unplain, scopes, set_in
 from .plain_literals import UnplainError, is_member, is_plain, literal, name_of
 from .regions import ASKED, plainly
@@ -85,6 +88,7 @@ class Encoding:
         self.constants = dict[int, tuple[str, Any, ast.expr]]()
         self.functions = dict[tuple[int, int], tuple[str, Any, ast.stmt | None]]()
         self.given = dict[int, tuple[str, Any]]()
+        self.models = dict[Any, tuple[str, CalledModel]]()
         self.outside = OutsideObjects(self)
         self.parts = dict(parts)
         changed = names_set(parsed(body))
@@ -121,7 +125,7 @@ class Encoding:
 
     def _is_plain(self, part: ast.expr, values: Mapping[str, Any], known: Mapping[str, Any]) -> bool:
         """Whether an expression can stand in the block; of tensors it asks no more there than to go through them."""
-        kept = dict(self.constants), dict(self.functions), dict(self.given), dict(self.outside.made)
+        kept = dict(self.constants), dict(self.functions), dict(self.given), dict(self.models), dict(self.outside.made)
         of_tensors = self.tensors, self.uses_torch
         self.tensors = self.tensors and isinstance(part, ast.Call) and _stays(part.func, known)
         try:
@@ -131,13 +135,13 @@ class Encoding:
         except UnplainError:
             return False
         finally:
-            self.constants, self.functions, self.given, self.outside.made = kept
+            self.constants, self.functions, self.given, self.models, self.outside.made = kept
             self.tensors, self.uses_torch = of_tensors
         return True
 
     def text(self) -> str:
         """The source of the block."""
-        arguments = [ast.arg(name) for name, _ in self.given.values()]
+        arguments = [ast.arg(name) for name, _ in (*self.given.values(), *self.models.values())]
         constants = {name: _assigned(name, value) for name, _, value in self.constants.values()}
         made = {name: each for name, _, each in self.functions.values() if each is not None}
         outer, inner = apart({**constants, **made}, {each.arg for each in arguments} | self.outside.names())
@@ -156,7 +160,7 @@ class Encoding:
 
     def arguments(self) -> list[Any]:
         """What the block is given, in the order of its parameters."""
-        return [thing for _, thing in self.given.values()]
+        return [thing for _, thing in (*self.given.values(), *self.models.values())]
 
     # -- values ----------------------------------------------------------------------------------------------------
 
@@ -182,6 +186,8 @@ class Encoding:
         Raises:
             UnplainError: a block cannot have it.
         """
+        if is_model(thing):
+            return self.model(thing, None)
         if self.tensors and isinstance(thing, torch.Tensor):
             self.uses_torch = True
             return self._argument(thing)
@@ -238,6 +244,19 @@ class Encoding:
             self.given[id(thing)] = (f"{OF_TENSORS if marked else 'G'}{len(self.given)}", thing)
         return name_of(self.given[id(thing)][0])
 
+    def model(self, thing: Any, form: CallForm | None) -> ast.expr:
+        """The name of a model that is called in some form.
+
+        Raises:
+            UnplainError: the block has no tensors.
+        """
+        if not self.tensors:
+            raise UnplainError("it calls a model")
+        self.uses_torch, key = True, (id(thing), repr(form))
+        if key not in self.models:
+            self.models[key] = f"{OF_MODELS}{len(self.models)}", CalledModel(thing, form)
+        return name_of(self.models[key][0])
+
     # -- functions -------------------------------------------------------------------------------------------------
 
     def function(self, function: FunctionType) -> str:
@@ -256,12 +275,12 @@ class Encoding:
     @contextmanager
     def undone_if_unplain(self) -> Iterator[Attempt]:
         """An attempt to write down a thing, of which nothing stays where no block can have it."""
-        kept = dict(self.constants), dict(self.functions), dict(self.given), dict(self.outside.made)
+        kept = dict(self.constants), dict(self.functions), dict(self.given), dict(self.models), dict(self.outside.made)
         of_torch, attempt = self.uses_torch, Attempt()
         try:
             yield attempt
         except UnplainError:
-            self.constants, self.functions, self.given, self.outside.made = kept
+            self.constants, self.functions, self.given, self.models, self.outside.made = kept
             self.uses_torch, attempt.found = of_torch, None
 
     def _helper(self, function: FunctionType, owner: Any) -> str:
@@ -313,7 +332,7 @@ class Encoding:
                 raise UnplainError(f"it has {found}")
         outer, local = scopes(symtable.symtable(ast.unparse(whole), "block", "exec"))
         local -= {*objects}
-        made = {name for name in local - {*given} if re.fullmatch(r"[CFGHKOQT]\d+(_\w+)?", name)}
+        made = {name for name in local - {*given} if re.fullmatch(r"[CFGHKMOQT]\d+(_\w+)?", name)}
         if hidden := (local & {*BUILTINS, *LIBRARY, *MODULES}) | (outer & local) | (set_in(whole) & {*objects}) | made:
             raise UnplainError(f"it sets {min(hidden)!r}")
         if taken := {*ASKED} & ({*known} | local):

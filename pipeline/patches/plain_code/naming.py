@@ -27,7 +27,10 @@ from ...proxies.lists import TracedList
 from ...proxies.make import TracedOptional
 from ...proxies.scalars import TracedBool, TracedComplex, TracedFloat, TracedInt
 from ...proxies.strings import TracedStr
+from .call_forms import form_of
+from .called_models import is_model
 from .plain_literals import UnplainError, is_plain, literal, name_of
+from .regions import WITHOUT_GRADIENTS
 from .user_classes.classes import is_of_user
 
 MISSING: Any = object()
@@ -41,6 +44,8 @@ def is_object(thing: Any) -> bool:
     kinds = (dict, list, tuple, set, frozenset, FunctionType, MethodType, ModuleType, re.Pattern)
     if is_traced(thing) or is_plain(thing) or isinstance(thing, kinds):
         return False
+    if is_model(thing):
+        return True
     return type(thing).__module__.partition(".")[0] not in _NO_OBJECTS
 
 
@@ -80,7 +85,11 @@ class Naming(ast.NodeTransformer):
         return source
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """A call, which may ask for a class."""
+        """A call, which may ask for a class, or be one of a model."""
+        if is_model(kind := self._held(node.func)):
+            form, given = form_of(node)
+            args = [self.visit(each) for each in given]
+            return ast.copy_location(ast.Call(self.encoding.model(kind, form), args, []), node)
         match node:
             case ast.Call(ast.Name("isinstance"), [_, kinds], []):
                 for each in kinds.elts if isinstance(kinds, ast.Tuple) else [kinds]:
@@ -95,6 +104,16 @@ class Naming(ast.NodeTransformer):
         kind = self.meant.get(part.id) if isinstance(part, ast.Name) else self._held(part)
         if isinstance(kind, type) and BUILTINS.get(kind.__name__) is not kind and not is_of_user(kind):
             raise UnplainError(f"it asks whether something is a {ast.unparse(part)}")
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST:
+        """``with torch.no_grad():``, in whose place its statements stand: a block computes no gradients."""
+        match node.value:
+            case ast.Call(ast.Name(name), [asked], []) if name == WITHOUT_GRADIENTS:
+                if self._held(asked) not in (torch.no_grad, torch.inference_mode):
+                    raise UnplainError(f"it has with {ast.unparse(asked)}()")
+                return ast.copy_location(ast.Pass(), node)
+        self.generic_visit(node)
+        return node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         """A function of a module, or what an object or a class of the user's holds."""

@@ -21,6 +21,10 @@ SCALARS = (bool, int, float, complex, str, bytes, type(None))
 MOST_LEVELS = 50
 
 
+NOT_PLAIN = "the code cannot be a block of plain Python"
+"""How refusals of a block begin."""
+
+
 class UnplainError(Exception):
     """What no block can have: the message says what it is."""
 

@@ -145,12 +145,18 @@ def _captured(lines: Sequence[ast.stmt]) -> set[str]:
 
 def plainly(lines: Sequence[ast.stmt]) -> list[ast.stmt]:
     """Statements without annotations and without texts that document them."""
-    return [each for each in map(_Unannotated().visit, parsed(written(lines, own=True))) if each is not None]
+    whole = _Unannotated().visit(ast.Module(parsed(written(lines, own=True)), []))
+    found: list[ast.stmt] = whole.body
+    return found
 
 
 SAME = "is_same_object"
 """The function of a block that stands for ``is``."""
-ASKED = (SAME, "is_same_class", "is_exactly", "class_name", "class_asked", "base_method", "place_of")
+WITHOUT_GRADIENTS = "without_gradients"
+"""The function of a text that stands for `with torch.no_grad():`, by what it is given."""
+ASKED = (
+    WITHOUT_GRADIENTS, SAME, "is_same_class", "is_exactly", "class_name", "class_asked", "base_method", "place_of",
+)  # fmt: skip
 """Functions of a block that stand for forms of Python."""
 _OF_OPERATORS = {
     "__getitem__": "lambda key, items=None: items[key]",
@@ -231,6 +237,15 @@ class _Unannotated(ast.NodeTransformer):
         self.generic_visit(node)
         return node if thing is None else _class_of(node.args[0])
 
+    def visit_With(self, node: ast.With) -> Any:
+        """``with torch.no_grad():`` as its statements, after one that says so; any other one stays."""
+        self.generic_visit(node)
+        match node.items:
+            case [ast.withitem(ast.Call(ast.Attribute(_, "no_grad" | "inference_mode") as asked, [], []), None)]:
+                made = ast.Expr(ast.Call(ast.Name(WITHOUT_GRADIENTS, ast.Load()), [asked], []))
+                return [same_place(made, node), *node.body]
+        return node
+
     def visit_Expr(self, node: ast.Expr) -> Any:
         """A text alone, which documents something."""
         self.generic_visit(node)
@@ -266,6 +281,8 @@ class Hoisting:
         match line:
             case ast.Assign(value=value) if self.tensors and makes_tensor(value):
                 pass  # the block may write to it
+            case ast.Assign(value=ast.Tuple(parts) as value) if self.tensors:
+                value.elts = [each if makes_tensor(each) else self._without(each) for each in parts]
             case ast.For():
                 line.iter = self._without(line.iter)
             case ast.Assign() | ast.Return() if line.value is not None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from ....graph.errors import GraphError
 from .language import BUILTINS, LIBRARY, METHODS, MODULES, OF_PATTERNS, SYNTAX
 from .objects.makers import CLASSES, MAKERS, PARTS
+from .objects.model_call import OF_MODELS
 
 _SINGLE = (None, True, False)
 _NO_ERROR = "an except without one of Python's errors"
@@ -130,13 +131,14 @@ def _makes_classes_elsewhere(tree: ast.Module) -> bool:
 
 
 def _unknown_methods(tree: ast.Module) -> set[str]:
-    """The attributes that a text asks for which no thing of a block has; none where it makes objects."""
+    """The attributes that a text asks for which nothing of a block has; none where it makes objects or calls models."""
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     asked = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
     of_things = [
         each for each in asked if not (isinstance(each.value, ast.Name) and each.value.id in (*LIBRARY, *MODULES))
     ]
-    return set() if names & {*MAKERS} else {each.attr for each in of_things} - METHODS
+    calls = any(isinstance(part, ast.arg) and part.arg.startswith(OF_MODELS) for part in ast.walk(tree))
+    return set() if calls or names & {*MAKERS} else {each.attr for each in of_things} - METHODS
 
 
 def _is_constant(line: ast.stmt) -> bool:

@@ -27,6 +27,7 @@ from .growing_operators import FUNCTIONS
 from .language import CHANGE_FIRST, CHANGING, FILE, LIBRARY, LOOKING, OF_CLASSES
 from .objects.made_classes import Attributes, MadeClass, attribute_of, fields_of, is_object, part_of_class
 from .objects.made_enums import MadeEnum, has_part, is_record
+from .objects.model_outputs import ModelOutputs
 
 CHANGES_OTHERS = "a block of plain Python changes a container that is not its own"
 
@@ -88,6 +89,8 @@ class Guarded:
             return library_values.CLASS_METHODS.get((thing, name), found)
         if is_record(thing, name):
             return getattr(thing, name)
+        if kind is ModelOutputs:
+            return thing.get(name)
         if isinstance(thing, Enum):
             own = name in ("name", "value") or (type(kind) is MadeEnum and has_part(kind, name))
             return getattr(thing, name) if own else self._of_value(thing, name)

@@ -21,6 +21,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from .arrays.block_arrays import CLASSES, size_of
 from .block_refusals import RefusedError, refuse
+from .objects.model_call import ModelCall
 
 MOST_DEEP = 2000
 """Things in things: Python frees, hashes and goes through them with a stack that ends."""
@@ -28,7 +29,7 @@ _BETWEEN = 4096
 """The rounds from one look at the depth to the next: Python's stack bears as many levels more."""
 _ROUND = 64
 """The bytes that a round of a loop is reckoned to keep."""
-_ATOMS = frozenset((str, int, float, complex, bool, bytes, type(None), type, range, CodeType, ModuleType))
+_ATOMS = frozenset((str, int, float, complex, bool, bytes, type(None), type, range, CodeType, ModuleType, ModelCall))
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,14 @@ import ast
 import builtins
 import copy
 import re
+from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import lru_cache
+from types import FunctionType
 from typing import Any
 
 from ....graph.errors import GraphError, GuardError
+from ....graph.graph import Graph
 from ...interrupts.unheard import Unheard
 from ..nesting import check_nesting
 from . import block_tensors
@@ -22,6 +25,7 @@ from .guarded_text import Guarding, makes_sets
 from .language import FILE, MODULES, MUTATES
 from .library_values import bounded_decimals
 from .metering import Meter, meter, tensors_charged
+from .objects.model_call import OF_MODELS, at_home, is_callable, model_call
 from .objects.user_names import renamed, taken_out
 
 OF_TENSORS = "T"
@@ -54,9 +58,12 @@ class Block:
             self.changes = stores or bool(attributes & MUTATES)
             function = tree.body[-1]
             assert isinstance(function, ast.FunctionDef)  # says `checked`
-            self.name, self.count = function.name, len(function.args.posonlyargs + function.args.args)
+            self.name = function.name
             names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-            self.tensors = bool(names & {*MODULES}) or any(e.arg.startswith(OF_TENSORS) for e in function.args.args)
+            given = [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
+            self.models = [each.startswith(OF_MODELS) for each in given]
+            of_tensors = any(each.startswith((OF_TENSORS, OF_MODELS)) for each in given)
+            self.tensors = bool(names & {*MODULES}) or of_tensors
             called = taken_out(tree)
             guarded_tree = ast.fix_missing_locations(Guarding(makes_sets(tree), metered, self.tensors).visit(tree))
             code = compile(guarded_tree, FILE, "exec")
@@ -67,17 +74,22 @@ class Block:
         self.constants = {name.id for name in targets if isinstance(name, ast.Name)}
         self.idle = [self._new_names(None)]
 
-    def check_count(self, count: int) -> None:
-        """Checks how many arguments it is given.
+    def check_given(self, given: Sequence[Any]) -> None:
+        """Checks the arguments that a graph gives it.
 
         Raises:
-            GraphError: it takes another number.
+            GraphError: it takes another number, or calls what is no graph that it may call.
         """
-        expected = self.count
-        if count != expected:
+        if len(given) != len(self.models):
             raise GraphError(
-                "a block of plain Python is given another number of arguments", got=count, expected=expected
-            )
+                "a block of plain Python is given another number of arguments",
+                got=len(given), expected=len(self.models),
+            )  # fmt: skip
+        for each, called in zip(given, self.models, strict=True):
+            if called and not is_callable(each):
+                raise GraphError("a block of plain Python calls what is no graph over tensors, numbers and texts")
+            if not called and isinstance(each, Graph):
+                raise GraphError("a block of plain Python is given a graph that it does not call")
 
     def run(self, given: tuple[Any, ...]) -> Any:
         """What the block gives for some arguments.
@@ -85,6 +97,10 @@ class Block:
         Raises:
             GuardError: it does what a block must not do.
         """
+        calls = [_called(each) for each, called in zip(given, self.models, strict=False) if called]
+        if calls:
+            left = iter(calls)
+            given = tuple(next(left) if called else each for each, called in zip(given, self.models, strict=True))
         budget = meter.get() if self.metered else None
         bound = self._bound(budget)
         others = bound.fixed
@@ -120,7 +136,7 @@ class Block:
         check_nesting([found])
         if bound.fixed and any(id(each) in bound.fixed for each in containers(found)):
             found = copy.deepcopy(found)
-        return found
+        return at_home(found, calls) if calls else found
 
     def _bound(self, budget: Meter | None) -> BoundNames:
         """Names that no other run has now."""
@@ -141,6 +157,11 @@ class Block:
             trace = trace.tb_next
         found = _PLACE.search(self.lines[number - 1]) if number else None
         return found[1] if found else ""
+
+
+def _called(each: Any) -> Any:
+    """What the block calls: while it is recorded, the model itself."""
+    return model_call(each) if isinstance(each, FunctionType) else each
 
 
 @lru_cache(256)

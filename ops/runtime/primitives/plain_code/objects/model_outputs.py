@@ -1,0 +1,62 @@
+"""What a model of transformers gives a block: a table that is asked by attributes, by texts and by places."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any, NoReturn
+
+from ..block_refusals import refuse
+
+OUTPUTS = "outputs"
+"""What stands first in a pair of the graph of a model whose second part is such a table."""
+
+
+def is_outputs(kind: type) -> bool:
+    """Whether a class is one of transformers' outputs."""
+    return issubclass(kind, OrderedDict) and hasattr(kind, "to_tuple")
+
+
+class ModelOutputs:
+    """A table of results; it cannot be gone through, for that gives its keys in Python.
+
+    Args:
+        items: the results by their names.
+    """
+
+    __slots__ = ("items",)
+
+    def __init__(self, items: dict[str, Any]) -> None:
+        self.items = items
+
+    def get(self, name: str) -> Any:
+        """A result by its name."""
+        return self.items[name] if name in self.items else self._refuse(name)
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, str):
+            return self.get(key)
+        return tuple(self.items.values())[key]
+
+    def __iter__(self) -> NoReturn:
+        self._refuse("its items")
+
+    def __contains__(self, _: Any) -> bool:
+        self._refuse("in")
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @staticmethod
+    def _refuse(what: str) -> NoReturn:
+        refuse(f"a block of plain Python asks the outputs of a model for {what!r}", fix="Ask for a tensor by its name.")
+        raise AssertionError  # says `refuse`
+
+
+def as_outputs(found: Any) -> Any:
+    """What a model or the graph of one gave, as the block gets it."""
+    if isinstance(found, OrderedDict) and is_outputs(type(found)):
+        return ModelOutputs(dict(found))
+    match found:
+        case (str(mark), dict(items)) if mark == OUTPUTS:
+            return ModelOutputs(items)
+    return found

@@ -1,0 +1,209 @@
+"""Models and ops that a block calls: each form of call is recorded once, as a closed graph, on its largest call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import torch
+from torch.utils import _pytree as pytree
+
+from ....ops.graph.errors import RecordError, TracepackError
+from ....ops.graph.graph import Graph, Record
+from ....ops.graph.memory import touched
+from ....ops.graph.types import SCALARS
+from ....ops.lowering.user_model.isolate import KeptModel
+from ....ops.op import InferenceOp
+from ....ops.runtime.placement import home_of
+from ....ops.runtime.plan import Plan
+from ....ops.runtime.primitives.plain_code.block_tensors import memory_of
+from ....ops.runtime.primitives.plain_code.objects.model_call import ModelCall, unheard
+from ....ops.runtime.primitives.plain_code.objects.model_outputs import OUTPUTS, as_outputs, is_outputs
+from ....ops.runtime.state import is_stateful
+from ....ops.runtime.user_code import attribute, user_line
+from ....ops.tracing_hook import recording
+from ...recording.control_flow import ControlFlow
+from ...recording.recorder import Recorder
+from .call_forms import CallForm
+from .plain_literals import NOT_PLAIN
+
+CALLS = "it calls the model "
+"""How the reasons begin why a block cannot call a model."""
+_AS_OP = "Make an op of it before: model = tracepack.script(model)."
+_GIVES = "Let it give tensors, alone or in tuples, lists and dicts."
+
+
+def is_model(thing: Any) -> bool:
+    """Whether a block calls a thing by a graph."""
+    return isinstance(thing, torch.nn.Module | InferenceOp)
+
+
+class CalledModel:
+    """A model that a block calls in one form: on the example the model itself, then what was recorded of it.
+
+    Args:
+        thing: a model or an op.
+        form: of the calls; None where the text hands it on, and it is called with arguments by their places.
+    """
+
+    def __init__(self, thing: Any, form: CallForm | None) -> None:
+        self.thing, self.form = thing, form
+        self.name = str(attribute(thing, "name", "") or type(thing).__name__)
+        self.largest: tuple[Any, ...] | None = None
+
+    def __call__(self, *args: Any) -> Any:
+        """Runs the model as Python does, and notes the call."""
+        found = self._noted(args)
+        self.largest = found if self.largest is None or _size(found) > _size(self.largest) else self.largest
+        with recording(None), torch.no_grad():
+            return as_outputs(unheard(self._alone, *args))
+
+    def _noted(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Copies of arguments.
+
+        Raises:
+            RecordError: no graph takes them, or an earlier call had others.
+        """
+        if bad := [each for each in args if type(each) is not torch.Tensor and type(each) not in SCALARS]:
+            raise self._error(f"is given a {type(bad[0]).__name__}", "Write its parts in the call: model(x, (h, c)).")
+        if self.largest is not None and [*map(_kind, args)] != [*map(_kind, self.largest)]:
+            raise self._error("is given several dtypes or ranks", "Give it the same kinds each time.")
+        return tuple(each.detach().clone() if isinstance(each, torch.Tensor) else each for each in args)
+
+    def _alone(self, *args: Any) -> Any:
+        """Runs the model, which stays as it was.
+
+        Raises:
+            RecordError: it draws random numbers, writes to its buffers, or gives a weight.
+        """
+        model = self.thing if isinstance(self.thing, torch.nn.Module) else attribute(self.thing, "model", None)
+        is_module = isinstance(model, torch.nn.Module)
+        buffers = [*model.buffers()] if is_module else []
+        before, random = [(each, each._version, each.clone()) for each in buffers], torch.get_rng_state()
+        try:
+            with KeptModel(self.thing) if self.thing is model else nullcontext():
+                found = self.called(*args)
+                changed = [part for part in before if part[0]._version != part[1] or not _equal(part[0], part[2])]
+        finally:
+            is_drawn = not torch.equal(random, torch.get_rng_state())
+            torch.set_rng_state(random)
+        for buffer, _, content in changed:
+            buffer.copy_(content)
+        if changed or is_drawn:
+            what = "writes to its buffers" if changed else "draws random numbers"
+            raise self._error(what, "Put it into evaluation mode, model.eval(), or call it outside of the loop.")
+        weights = {memory_of(each) for each in (*model.parameters(), *buffers)} if is_module else set[int]()
+        if any(memory_of(each) in weights for each in pytree.tree_leaves(found) if isinstance(each, torch.Tensor)):
+            raise self._error("gives a weight or a buffer itself", "Let it give a copy: self.weight.clone().")
+        return found
+
+    def called(self, *args: Any) -> Any:
+        """The result for the arguments that its form leaves open."""
+        return self.thing(*args) if self.form is None else self.form.call(self.thing, args)
+
+    def recorded(self, recorder: Recorder) -> tuple[Graph, ModelCall]:
+        """The graph of the model, and what runs it on the example.
+
+        Raises:
+            RecordError: it cannot be recorded, or each call hangs on those before.
+        """
+        example = self._example()
+        leaves, spec = pytree.tree_flatten(example)
+        try:
+            found = ControlFlow(recorder, "a block").record(self.called, leaves, spec, carried=True)
+        except TracepackError as error:
+            fix = error.fix if isinstance(self.thing, InferenceOp) else _AS_OP
+            raise self._error(f"cannot be recorded: {error.what}", fix) from error
+        if found.lifted:
+            raise self._error("uses values from outside", "Give it all that it uses.")
+        graph = found.graph({})
+        try:
+            output = _tree(found.spec, iter(graph.output))
+        except TypeError as error:
+            raise self._error(f"gives a {error}", _GIVES) from None
+        if bad := [each for each in found.results if not isinstance(each, torch.Tensor)]:
+            raise self._error(f"gives a {type(bad[0]).__name__}", _GIVES)
+        graph = Graph(graph.inputs, graph.nodes, output)
+        if is_stateful(graph) or touched(graph).written:
+            raise self._error("has state, or writes to its arguments", "Hand the state through its arguments.")
+        return graph, ModelCall(Plan(graph, home=home_of(example)).checked)
+
+    def _example(self) -> tuple[Any, ...]:
+        """The call that it is recorded on: the largest one, since a size of one may come out fixed."""
+        known = _examples.setdefault(self.thing, {})
+        key = repr(self.form)
+        found = self.largest
+        earlier = known.get(key)
+        if earlier is not None and (found is None or ([*map(_kind, earlier)] == [*map(_kind, found)])):
+            found = earlier if found is None or _size(earlier) > _size(found) else found
+        if found is None:
+            raise self._error("is not called on the example", "Trace with an example on which it is called.")
+        known[key] = found
+        return found
+
+    def _error(self, what: str, fix: str) -> RecordError:
+        return RecordError(f"{CALLS}{self.name}, which {what}", where=str(user_line() or ""), fix=fix)
+
+
+_examples: WeakKeyDictionary[Any, dict[str, tuple[Any, ...]]] = WeakKeyDictionary()
+"""The largest calls of models: a second recording on other inputs may call one less, or not at all."""
+
+
+def _size(args: Sequence[Any]) -> tuple[int, int]:
+    """Orders calls by the sizes that stay free, then by how much they take."""
+    shapes = [each.shape for each in args if isinstance(each, torch.Tensor)]
+    return sum(size > 1 for shape in shapes for size in shape), sum(shape.numel() for shape in shapes)
+
+
+def _equal(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether two tensors hold the same: some operators write without another version."""
+    return torch.equal(one, other) or torch.allclose(one, other, rtol=0, atol=0, equal_nan=True)
+
+
+def _kind(thing: Any) -> Any:
+    return (thing.dtype, thing.dim()) if isinstance(thing, torch.Tensor) else type(thing)
+
+
+def _tree(spec: Any, left: Iterator[Any]) -> Any:
+    """The containers of what a model gives, in the form of the IR.
+
+    Raises:
+        TypeError: a block has none of that class.
+    """
+    if spec.is_leaf():
+        return next(left)
+    parts = [_tree(each, left) for each in spec.children()]
+    if spec.type in (tuple, list):
+        return spec.type(parts)
+    if spec.type is dict:
+        return dict(zip(spec.context, parts, strict=True))
+    if is_outputs(spec.type):
+        return OUTPUTS, dict(zip(spec.context, parts, strict=True))
+    kind: Any = spec.context if isinstance(spec.context, type) else spec.type
+    if issubclass(kind, tuple) and getattr(kind, "_fields", None):
+        return Record(kind.__name__, tuple(kind._fields), tuple(parts))
+    raise TypeError(kind.__name__)
+
+
+def recorded_models(recorder: Recorder, given: Sequence[Any], run: Callable[[list[Any]], Any]) -> tuple[list[Any], Any]:
+    """What a graph gives a block, and what the block gives, where models are among what it is given.
+
+    Args:
+        recorder: of the function.
+        given: the arguments of the block.
+        run: runs it on some.
+
+    Raises:
+        RecordError: a model cannot be recorded, or holds for some of its calls only.
+    """
+    run([*given])
+    pairs = [each.recorded(recorder) if isinstance(each, CalledModel) else (each, each) for each in given]
+    try:
+        return [graph for graph, _ in pairs], run([call for _, call in pairs])
+    except RecordError as error:  # the models themselves answered
+        names = " or ".join(dict.fromkeys(each.name for each in given if isinstance(each, CalledModel)))
+        why = error.what.removeprefix(f"{NOT_PLAIN}: ")
+        what = f"{CALLS}{names}, which as recorded on its largest call fails on another one: {why}"
+        raise RecordError(what, where=error.where, fix=error.fix) from error
