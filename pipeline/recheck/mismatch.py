@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +29,20 @@ OF_MOMENT = "Ask or draw before the call, and pass the result as an input."
 CHANGES_GIVEN = (
     "the function changes a list or a dict that it was given; the pipeline leaves those of its caller as they are"
 )
+
+
+differing: ContextVar[list[Any] | None] = ContextVar("differing", default=None)
+"""The differences that a trace finds: a way that answers otherwise somewhere is taken for no lengths at all."""
+
+
+@contextmanager
+def noting_differences(found: list[Any]) -> Iterator[None]:
+    """While it is entered, a list gets those differences."""
+    token = differing.set(found)
+    try:
+        yield
+    finally:
+        differing.reset(token)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from ..patches.plain_code.calling import OF_NUMBERS
 from ..patches.plain_code.plain_literals import NOT_PLAIN
 from ..patches.plain_code.regions import Statements
 from ..patches.source.written_anew import block_code, written_anew
-from ..recheck.mismatch import NO_INPUT
+from ..recheck.mismatch import NO_INPUT, noting_differences
 from .asked_lines import Line, fixing, functions_of, places_in
 from .attempted import Attempted, is_better
 
@@ -83,7 +83,8 @@ class Blocks:
         blocks, earlier = [*(each for each in taken if each not in covered), region], []
         if self.best is not None:
             earlier = [*self.best.earlier, self.best.found]
-        with written_anew(self.functions, self.lines, blocks):
+        found_different: list[Any] = []
+        with written_anew(self.functions, self.lines, blocks), noting_differences(found_different):
             try:
                 found = self.attempt(earlier)
             except Exception as error:
@@ -94,7 +95,7 @@ class Blocks:
                 self.problem = error if NO_INPUT in str(error) else self.problem
                 beyond = places_in(error) - {(PurePath(region.path).name, region.line)}
                 return (blocks, beyond) if beyond and taken == [] else None
-        if self.best is not None and not is_better(found, self.best):
+        if found_different or (self.best is not None and not is_better(found, self.best)):
             return None
         self.best = found
         return blocks, fixing(found)

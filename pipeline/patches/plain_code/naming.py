@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import inspect
 import re
 import symtable
 from collections.abc import Mapping
@@ -47,6 +48,14 @@ def is_object(thing: Any) -> bool:
     if is_model(thing):
         return True
     return type(thing).__module__.partition(".")[0] not in _NO_OBJECTS
+
+
+def is_computed(owner: Any, name: str) -> bool:
+    """Whether an attribute of an object is what a function of its class gives, which may be another thing each time."""
+    if isinstance(owner, type | ModuleType | torch.nn.Module):
+        return False
+    found = inspect.getattr_static(owner, name, MISSING)
+    return found is MISSING or isinstance(found, property)
 
 
 class Placing(ast.NodeTransformer):
@@ -144,6 +153,8 @@ class Naming(ast.NodeTransformer):
         found = attribute(owner, node.attr, MISSING)
         if found is MISSING:
             raise UnplainError(f"there is no {ast.unparse(node)}")
+        if is_computed(owner, node.attr):
+            raise UnplainError(f"{ast.unparse(node)} is computed by each that asks for it")
         return found
 
 

@@ -44,9 +44,9 @@ class TensorItems(ast.NodeTransformer):
         """``float(x[i])``, ``x[i].item()`` and ``len(x)``."""
         match node:
             case ast.Call(ast.Name(name), [ast.Subscript() as item], []) if name in _NUMBERS and self._is_item(item):
-                return ast.copy_location(ast.Call(node.func, [self._item(item)], []), node)
+                return ast.copy_location(ast.Call(node.func, [self._number(item)], []), node)
             case ast.Call(ast.Attribute(ast.Subscript() as item, "item"), [], []) if self._is_item(item):
-                return self._item(item)
+                return self._number(item)
             case ast.Call(ast.Name("len"), [ast.Name(name)], []) if name in self.tensors:
                 return self._size(name, 0, node)
             case ast.Call(ast.Attribute(ast.Name(name), "size"), [ast.Constant(int(place))], []):
@@ -91,6 +91,13 @@ class TensorItems(ast.NodeTransformer):
                 return False
             node = node.value
         return isinstance(node, ast.Name) and node.id in self.tensors and node.id not in self.whole
+
+    def _number(self, node: ast.Subscript) -> ast.expr:
+        """An item, which is another object each time: containers tell two NaNs apart by that."""
+        found, name = self._item(node), next(each.id for each in ast.walk(node.value) if isinstance(each, ast.Name))
+        if not self.tensors[name].dtype.is_floating_point:
+            return found
+        return ast.copy_location(ast.BinOp(found, ast.Mult(), ast.Constant(1.0)), node)
 
     def _item(self, node: ast.expr) -> ast.expr:
         if isinstance(node, ast.Name):

@@ -118,7 +118,7 @@ UNORDERED = {
 
 @pytest.mark.parametrize("expression", UNORDERED.values(), ids=UNORDERED)
 def test_no_result_hangs_on_the_order_of_a_set(expression) -> None:
-    with pytest.raises(GuardError, match="a set of texts is gone through|are alike to what sorts them"):
+    with pytest.raises(GuardError, match="a set of texts is gone through|are alike to"):
         block_of(f"def block(x):\n s = {{'a', 'b', 'c'}}\n return {expression}").run((1,))
 
 

@@ -180,6 +180,8 @@ def formatted(value: Any, conversion: str, spec: str) -> str:
             value = found
             value, conversion = {"r": repr, "a": ascii}.get(conversion, str)(value), ""
     elif kind is bytes:
+        if spec and not conversion:
+            raise TypeError("unsupported format string passed to bytes.__format__")
         value, conversion = ascii(value), ""
     return str(within(texts.formatted, value, spec, conversion))
 
@@ -207,10 +209,17 @@ def filled_in(text: Any, value: Any) -> Any:
     """``text % value``."""
     if isinstance(text, str | bytes):
         value = (value,) if is_object(value) else value
+        if isinstance(value, tuple) and any(map(is_object, value)) and _asks_for_numbers(text):
+            refuse("a text is filled with the number of an object", got=str(text)[:80], fix="Write int(thing).")
         if isinstance(value, tuple) and "%r" not in str(text):
             value = tuple(as_shown(each).text if is_object(each) else each for each in value)
         require_plain(value)
     return within(bounded.mod, text, value)
+
+
+def _asks_for_numbers(text: Any) -> bool:
+    """Whether a text with places for values has one for something else than a text."""
+    return bool(re.search(r"%[^%a-zA-Z]*[^%srad\W]", str(text).replace("%%", "")))
 
 
 def method(name: str, text: str, *args: Any, **named: Any) -> Any:

@@ -98,6 +98,8 @@ class Guarded:
             return part_of_class(thing, name)
         if kind is MadeEnum and has_part(thing, name):
             return getattr(thing, name)
+        if callable(thing) and kind is not type:
+            refuse("a block of plain Python asks a function for an attribute", got=name)
         if not hasattr(thing if kind is type else kind, name):
             raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
         return refuse(f"a block of plain Python asks a {kind.__name__} for {name!r}", expected="a method of its list")
@@ -219,6 +221,8 @@ def _through(name: str, check: Callable[[Any], Any]) -> Callable[[Guarded, Any],
 
 def whole(*args: Any, **named: Any) -> int:
     """``int(value, base)``."""
+    if len(args) == 1 and not named and is_object(args[0]):
+        return int(args[0])
     if [*named] == ["base"] and len(args) == 1:
         return int(within(bounded.whole, *args, named["base"]))
     return int(within(bounded.whole, *args)) if args and not named else int(*args, **named)
@@ -271,10 +275,28 @@ _LIMITED: dict[tuple[str, str], Callable[..., Any]] = {
     ("itertools", "starmap"): lambda function, items: itertools.starmap(function, each_ordered(items)),
     **library_values.FUNCTIONS, ("re", "findall"): block_texts.all_found, ("re", "split"): block_texts.cut_apart,
 }  # fmt: skip
+
+
+def is_instance(thing: Any, kinds: Any) -> bool:
+    """``isinstance(thing, kinds)``, of which some may have come as the functions that a block has for builtins."""
+    return isinstance(thing, _as_classes(kinds))
+
+
+def _as_classes(kinds: Any) -> Any:
+    if type(kinds) is tuple:
+        return tuple(map(_as_classes, kinds))
+    return _CLASSES.get(id(kinds), kinds)
+
+
 CALLS: dict[str, Callable[..., Any]] = {
-    "str": block_texts.text_of, "repr": block_texts.shown, "int": whole, "round": rounded, "pow": power, **NAMES,
+    "isinstance": is_instance, "str": block_texts.text_of, "repr": block_texts.shown, "int": whole, "round": rounded,
+    "pow": power, **NAMES,
 }  # fmt: skip
 """What builtins go to, called or handed on."""
+_CLASSES = {id(CALLS[each.__name__]): each for each in (
+    str, int, list, tuple, dict, set, frozenset, enumerate, zip, map, filter, reversed,
+)}  # fmt: skip
+"""The classes for which functions stand, by their ids."""
 _METHODS: dict[tuple[type, str], Callable[[Guarded, Any], Any]] = {
     **{(kind, name): _looking(kind, name) for kind, names in LOOKING.items() for name in names},
     **{(kind, name): _changing(kind, name) for kind, names in CHANGING.items() for name in names},

@@ -7,7 +7,7 @@ from typing import Any
 
 from .allowed import stars
 from .arrays.block_arrays import MODULES as OF_ARRAYS
-from .language import LIBRARY, MODULES, OF_CLASSES
+from .language import BUILTINS, LIBRARY, MODULES, OF_CLASSES
 
 GUARDS = (
     "<attribute>", "<own>", "<ordered>", "<bounded>", "<each_ordered>", "<gathered>", "<few>", "<augmented>",
@@ -138,7 +138,7 @@ class Guarding(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """A call; `isinstance` asks for the type itself."""
         match node.func, node.args:
-            case ast.Name("isinstance"), [thing, kind] if _names_types(kind) and not node.keywords:
+            case ast.Name("isinstance"), [thing, kind] if _names_builtins(kind) and not node.keywords:
                 node.args = [self.visit(thing), node.args[1]]
                 return node
             case ast.Name("min" | "max"), [ast.expr(), ast.expr(), *_] if not stars(node.args):
@@ -271,8 +271,8 @@ CALLED, OPERATOR = "<{}>", "<operator {}>"
 DTYPE = "<dtype int>"
 """What stands for the class of whole numbers where it is a dtype."""
 CALLED_GUARDED = (
-    "str", "repr", "int", "round", "pow", "list", "tuple", "dict", "set", "frozenset", "enumerate", "iter", "zip",
-    "map", "filter", "reversed", "sorted", "min", "max", "sum",
+    "isinstance", "str", "repr", "int", "round", "pow", "list", "tuple", "dict", "set", "frozenset", "enumerate",
+    "iter", "zip", "map", "filter", "reversed", "sorted", "min", "max", "sum",
 )  # fmt: skip
 """Builtins that `guarded.CALLS` has."""
 
@@ -313,14 +313,14 @@ def _only_asks(part: ast.AST) -> bool:
     return False
 
 
-def _names_types(kind: ast.expr) -> bool:
+def _names_builtins(kind: ast.expr) -> bool:
     """Whether an expression holds nothing but names: ``int``, ``(int, str)`` or ``int | str``."""
     match kind:
         case ast.Tuple(parts):
-            return all(map(_names_types, parts))
+            return all(map(_names_builtins, parts))
         case ast.BinOp(left, ast.BitOr(), right):
-            return _names_types(left) and _names_types(right)
-    return isinstance(kind, ast.Name)
+            return _names_builtins(left) and _names_builtins(right)
+    return isinstance(kind, ast.Name) and kind.id in BUILTINS
 
 
 def _is_slice(target: ast.expr) -> bool:

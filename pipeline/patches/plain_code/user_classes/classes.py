@@ -13,7 +13,7 @@ from types import FunctionType, MemberDescriptorType
 from typing import Any, Generic, Protocol
 
 from .....ops.runtime.primitives.plain_code.language import BUILTINS
-from .....ops.runtime.primitives.plain_code.objects.made_classes import SPECIAL
+from .....ops.runtime.primitives.plain_code.objects.made_classes import ORDERS, SPECIAL
 from .....ops.runtime.user_code import attribute, is_users
 from ..plain_literals import UnplainError, enum_base, name_of
 from .dataclass_fields import fields_and_options, is_of_class
@@ -143,7 +143,10 @@ def _encoded(encoding: Any, kind: type, name: str, thing: Any) -> ast.expr:
     match thing:
         case FunctionType():
             if thing.__module__ == functools.__name__:  # `total_ordering` has made it
-                return _made("total_order", [ast.Constant(thing.__name__)])
+                root = next((each for each, function in ORDERS.items() if function is thing), None)
+                if root is None:
+                    raise UnplainError(f"{kind.__name__}.{name} is a function of functools")
+                return _made("total_order", [*map(ast.Constant, root)])
             return name_of(encoding.function(thing))
         case property(fget=FunctionType(), fdel=None):
             both = [thing.fget, thing.fset] if thing.fset else [thing.fget]

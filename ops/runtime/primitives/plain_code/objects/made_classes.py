@@ -203,14 +203,18 @@ class Attributes:
         setattr(self.thing, name, value)
 
 
-def total_order(name: str) -> Callable[..., Any]:
-    """A comparison that `functools.total_ordering` has made of others.
+ORDERS: dict[tuple[str, str], Callable[..., Any]] = {
+    (root, name): function
+    for root, rows in functools._convert.items()  # type: ignore[attr-defined]  # the functions that it sets
+    for name, function in rows
+}
+"""The comparisons that `functools.total_ordering` makes, by the one that a class has and by their names."""
+
+
+def total_order(root: str, name: str) -> Callable[..., Any]:
+    """A comparison that `functools.total_ordering` has made of another one.
 
     Raises:
-        TypeError: it has none of that name.
+        KeyError: it has none of that name.
     """
-    for rows in functools._convert.values():  # type: ignore[attr-defined]  # the functions that it sets
-        for _, function in rows:
-            if function.__name__ == name:
-                return function  # type: ignore[no-any-return]  # a function
-    raise TypeError("there is no comparison of that name")
+    return ORDERS[root, name]
