@@ -85,7 +85,12 @@ def test_models(model: Any, target: Any, outputs: str, dtype: str, reloaded: Any
     mod = reloaded(tracepack.trace(lambda rows: op(rows), torch.from_numpy(data[:2])), trust=True)
     for rows in (NEW.astype(dtype), data, data[:1]):
         check(mod(torch.from_numpy(rows)), expected(model, rows), outputs, 1e-9 if dtype == "float64" else 1e-4)
-    assert len(mod(torch.from_numpy(data[:0]))["label"] if "label" in outputs else mod(torch.from_numpy(data[:0]))) == 0
+
+
+@pytest.mark.parametrize("model", [linear_model.RidgeClassifier(), svm.LinearSVC(), svm.OneClassSVM()], ids=title)
+def test_no_rows(model: Any) -> None:
+    found = tracepack.script(model.fit(X, BOTH), example=X)(torch.from_numpy(X[:0]))
+    assert {name: tuple(each.shape) for name, each in found.items()} == {"label": (0,), "scores": (0,)}
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -172,6 +177,7 @@ def test_missing_numbers(options: dict[str, Any], dtype: str) -> None:
         op(torch.full((1, 4), torch.inf, dtype=getattr(torch, dtype)))
 
 
+@pytest.mark.filterwarnings("ignore:Skipping features without any observed values")
 def test_a_column_without_any_number_is_dropped() -> None:
     data = HOLES.copy()
     data[:, 1] = np.nan

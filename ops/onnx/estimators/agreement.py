@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ...graph.errors import ScriptError
+from ...graph.errors import GuardError, ScriptError
 from ...runtime.interrupts.unheard import Unheard
 from ..session import Session
 from .rows import Rows
@@ -84,8 +84,13 @@ def checked(proto: Any, estimator: Any, rows: Rows, name: str) -> bytes:
     session = Session(model, "cpu", where)
     refuse_other_steps(proto, estimator, rows, where)
     example = answers(estimator, rows)
-    for other in (rows, *_others(estimator, rows, proto)):
-        compare(session(*other.values()), answers(estimator, other), estimator, other, example, where)
+    compare(session(*rows.values()), example, estimator, rows, example, where)
+    for other in _others(estimator, rows, proto):
+        try:
+            found = session(*other.values())
+        except GuardError:  # a label encoder of scikit-learn cuts texts off, and knows some that are new
+            continue
+        compare(found, answers(estimator, other), estimator, other, example, where)
     return model
 
 

@@ -159,7 +159,8 @@ def _mended(convert: Callable[..., Any]) -> Callable[..., Any]:
         estimator = operator.raw_operator
         wide = type(operator.inputs[0].type).__name__ == "DoubleTensorType"
         if wide and (_is_tree(estimator) or _is_of(estimator, "xgboost")):
-            return convert(scope, _rounded(scope, operator, container, "FLOAT"), _Mending(container, False))
+            narrow = _with_narrow_results(scope, _rounded(scope, operator, container, "FLOAT"), container)
+            return convert(scope, narrow, _Mending(container, False))
         if not wide and (_is_histogram(estimator) or _is_of(estimator, "lightgbm")):
             operator, wide = _rounded(scope, operator, container, "DOUBLE"), True
         exact = _thresholds(estimator) if _is_histogram(estimator) else ()
@@ -184,6 +185,21 @@ def _rounded(scope: Any, operator: Any, container: Any, kind: str) -> Any:
     container.add_node("Cast", [given.full_name], [other.full_name], name=name, to=getattr(TensorProto, kind))
     other.init_status(is_fed=True)
     return OtherOperator(operator, inputs=[other])
+
+
+def _with_narrow_results(scope: Any, operator: Any, container: Any) -> Any:
+    """The operator with float32 in place of its float64 results, which are cast: what takes them counts on float64."""
+    from onnx import TensorProto
+    from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
+
+    found = list(operator.outputs)
+    for number, given in enumerate(found):
+        if isinstance(given.type, DoubleTensorType):
+            found[number] = scope.declare_local_variable("narrow", FloatTensorType(given.type.shape))
+            found[number].init_status(is_fed=True)
+            name, both = scope.get_unique_operator_name("Cast"), (found[number].full_name, given.full_name)
+            container.add_node("Cast", [both[0]], [both[1]], name=name, to=TensorProto.DOUBLE)
+    return OtherOperator(operator, outputs=found)
 
 
 def _thresholds(estimator: Any) -> list[float]:

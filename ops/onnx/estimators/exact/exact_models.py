@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .exact_steps import Converter
-from .onnx_nodes import Nodes, is_wide, nodes_of
+from .onnx_nodes import Nodes, guess_kind, is_wide, nodes_of
 from .other_operator import OtherOperator
 
 _LINEAR = ("RidgeClassifier", "RidgeClassifierCV", "LinearSVC", "LinearDiscriminantAnalysis")
@@ -76,15 +76,16 @@ def _named(nodes: Nodes, numbers: str, classes: Any, result: str) -> str:
 
 
 def _machine(scope: Any, operator: Any, container: Any, known: Converter) -> Any:
-    """A support vector machine with one score, in float64."""
+    """A support vector machine with one score, in float64, as libsvm computes whatever it is given."""
     model = operator.raw_operator
-    if not is_wide(operator) or model.kernel not in _KERNELS:
+    if model.kernel not in _KERNELS:
         return known(scope, operator, container)
-    nodes = nodes_of(scope, operator, container)
+    nodes = Nodes(scope, container, np.float64)
     weights, vectors = _dense(model.dual_coef_), _dense(model.support_vectors_)
-    near = _kernel(nodes, model, operator.inputs[0].full_name, vectors)
+    near = _kernel(nodes, model, nodes.add("Cast", operator.inputs[0].full_name, to=nodes.kind), vectors)
     scores = nodes.add("Add", nodes.add("MatMul", near, nodes.constant(weights.T)), nodes.constant(model.intercept_))
-    nodes.add("Identity", scores, result=operator.outputs[-1].full_name)
+    given = operator.outputs[-1]
+    nodes.add("Cast", scores, to=guess_kind(given), result=given.full_name)
     if len(operator.outputs) > 1:
         labels = nodes.constant([-1, 1], np.int64)
         nodes.add("Gather", labels, _best(nodes, scores, 1), result=operator.outputs[0].full_name)
