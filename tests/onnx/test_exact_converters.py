@@ -164,7 +164,14 @@ def test_exponents_at_which_a_power_is_a_logarithm(method: str, exponents: list[
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("options", [{}, {"strategy": "median"}, {"strategy": "most_frequent"}, {"strategy": "constant", "fill_value": 2.5}, {"add_indicator": True}], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "options",
+    [
+        {}, {"strategy": "median"}, {"strategy": "most_frequent"}, {"strategy": "constant", "fill_value": 2.5},
+        {"add_indicator": True},
+    ],
+    ids=str,
+)  # fmt: skip
 def test_missing_numbers(options: dict[str, Any], dtype: str) -> None:
     data = HOLES.astype(dtype)
     for more in ([], [preprocessing.StandardScaler(), linear_model.Ridge()]):

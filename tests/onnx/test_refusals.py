@@ -9,14 +9,17 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import lightgbm
 import numpy as np
 import onnx
+import pandas
 import pytest
 import skl2onnx
 import torch
+import xgboost
 from sklearn.cluster import DBSCAN
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import SplineTransformer, StandardScaler
 from torch.fx.experimental.proxy_tensor import make_fx
 
 import tracepack
@@ -59,6 +62,59 @@ def test_an_estimator_that_takes_other_rows() -> None:
 
 def test_an_estimator_that_only_knows_its_own_rows() -> None:
     assert message(DBSCAN().fit(X), X) == "a DBSCAN can neither predict nor transform other rows"
+
+
+@pytest.fixture
+def no_float64(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A converter that refuses float64."""
+    original = skl2onnx.convert_sklearn
+
+    def convert(model: Any, name: str, types: Any, **options: Any) -> Any:
+        if any(type(kind).__name__ == "DoubleTensorType" for _, kind in types):
+            raise RuntimeError("not in float64.")
+        return original(model, name, types, **options)
+
+    monkeypatch.setattr(skl2onnx, "convert_sklearn", convert)
+
+
+def test_a_form_is_shown_where_it_works(no_float64: None) -> None:
+    estimator = LinearRegression().fit(X, X[:, 0])
+    assert message(estimator, X) == (
+        "op 'LinearRegression': skl2onnx cannot convert this LinearRegression; got RuntimeError: not in float64. "
+        "It runs in float32: pass example=X.astype('float32'); the op then takes float32."
+    )
+    op = tracepack.script(estimator, example=X.astype("float32"))
+    np.testing.assert_allclose(op(torch.from_numpy(X).float()).numpy(), estimator.predict(X), rtol=1e-4, atol=1e-5)
+
+
+def test_the_form_for_a_table_names_its_columns(no_float64: None) -> None:
+    table = pandas.DataFrame({"rate": X[:, 0], "income": X[:, 1]})
+    estimator = LinearRegression().fit(table, X[:, 0])
+    assert "pass example=X.astype({'rate': 'float32', 'income': 'float32'}); the op" in message(estimator, table)
+    op = tracepack.script(estimator, example=table.astype({"rate": "float32", "income": "float32"}))
+    assert [each.dtype for each in op.inputs] == ["float32", "float32"]
+
+
+def test_no_form_is_shown_where_none_works() -> None:
+    spline = SplineTransformer().fit(X)
+    assert message(spline, X).endswith(f"._polynomial.SplineTransformer'>'. {ELSE}")
+
+
+def test_a_booster_is_no_estimator(tmp_path: Path) -> None:
+    booster = xgboost.train({"objective": "binary:logistic"}, xgboost.DMatrix(X, label=X[:, 0] > 0), 3)
+    assert message(booster, X) == (
+        "this object cannot become an op; got Booster; expected an estimator. Make an estimator of it: "
+        "booster.save_model('m.json'); model = xgboost.XGBClassifier() (or XGBRegressor()); "
+        "model.load_model('m.json'); script(model, example=X)."
+    )
+    booster.save_model(tmp_path / "m.json")
+    model = xgboost.XGBClassifier()
+    model.load_model(tmp_path / "m.json")
+    found = tracepack.script(model, example=X)(torch.from_numpy(X))["probabilities"][:, 1]
+    np.testing.assert_allclose(found.numpy(), booster.predict(xgboost.DMatrix(X)), atol=1e-6)
+    data = lightgbm.Dataset(X, label=X[:, 0] > 0)
+    found = message(lightgbm.train({"objective": "binary", "verbose": -1}, data, 2), X)
+    assert found.endswith("Fit a lightgbm.LGBMClassifier or LGBMRegressor in its place, and pass that with example=X.")
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.5])

@@ -61,6 +61,14 @@ def parts(estimator: Any) -> Iterator[Any]:
             yield from parts(getattr(estimator, field))
 
 
+def gives_float32(estimator: Any) -> bool:
+    """Whether the last step of an estimator is an ensemble of trees, whose results are float32 in ONNX."""
+    while hasattr(estimator, "best_estimator_") or hasattr(estimator, "steps"):
+        estimator = estimator.best_estimator_ if hasattr(estimator, "best_estimator_") else estimator.steps[-1][1]
+    foreign = _is_of(estimator, "xgboost") or _is_of(estimator, "lightgbm")
+    return foreign or _is_tree(estimator) or _is_histogram(estimator)
+
+
 def _register_foreign(kind: type, library: str, where: str) -> None:
     from skl2onnx import update_registered_converter
     from skl2onnx.common.shape_calculator import (
@@ -163,6 +171,8 @@ def _mended(convert: Callable[..., Any]) -> Callable[..., Any]:
             return convert(scope, narrow, _Mending(container, False))
         if not wide and (_is_histogram(estimator) or _is_of(estimator, "lightgbm")):
             operator, wide = _rounded(scope, operator, container, "DOUBLE"), True
+        if wide:
+            operator = _with_narrow_results(scope, operator, container)
         exact = _thresholds(estimator) if _is_histogram(estimator) else ()
         return convert(scope, operator, _Mending(container, wide, exact))
 

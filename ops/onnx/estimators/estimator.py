@@ -15,7 +15,7 @@ from ...runtime.interrupts.unheard import Unheard
 from ..value_guards import ValueGuard
 from .advice import working_fix
 from .agreement import Answers, answers, checked
-from .converters import parts, register_converters, takes_maps
+from .converters import gives_float32, parts, register_converters, takes_maps
 from .forms import finished, forms
 from .input_types import InputTypes, input_types
 from .rows import Rows, rows_of
@@ -44,22 +44,22 @@ def convert_estimator(estimator: Any, example: Any, name: str) -> tuple[bytes, t
             "an estimator is converted with an example", where=where, fix="Pass example=X, some rows that it takes."
         )
     rows = rows_of(example)
+    wanted = _answers(estimator, rows, where)
     try:
-        return _tried(estimator, rows, name, where)
+        return _tried(estimator, rows, wanted, name, where)
     except ScriptError as error:
         if error.fix:
             raise
-        fix = working_fix(rows, lambda other: _tried(estimator, other, name, where))
+        fix = working_fix(rows, lambda other: _tried(estimator, other, _answers(estimator, other, where), name, where))
         raise ScriptError(error.what, where=error.where, got=error.got, expected=error.expected, fix=fix) from error
 
 
-def _tried(estimator: Any, rows: Rows, name: str, where: str) -> tuple[bytes, tuple[ValueGuard, ...]]:
+def _tried(estimator: Any, rows: Rows, wanted: Answers, name: str, where: str) -> tuple[bytes, tuple[ValueGuard, ...]]:
     """The first model that answers as the estimator does.
 
     Raises:
         ScriptError: none does; why the first of them does not.
     """
-    wanted = _answers(estimator, rows, where)
     first: Exception | None = None
     for types in input_types(estimator, rows):
         try:
@@ -75,7 +75,7 @@ def _of_types(
 ) -> tuple[bytes, tuple[ValueGuard, ...]]:
     proto = _converted(estimator, types, wanted, where)
     refusals: list[Exception] = []
-    for form in forms(wanted):
+    for form in forms(wanted, gives_float32(estimator)):
         try:
             model = checked(finished(proto, rows, wanted, form), estimator, rows, name)
             return model, TriedGuards(model, estimator, rows, where).tried()

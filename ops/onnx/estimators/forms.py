@@ -34,10 +34,15 @@ class Form:
     column: int | None
 
 
-def forms(wanted: Answers) -> Iterator[Form]:
-    """The forms to try, those first that lose nothing: converters differ in what they give for two classes."""
+def forms(wanted: Answers, narrow_only: bool) -> Iterator[Form]:
+    """The forms to try, those first that lose nothing: converters differ in what they give for two classes.
+
+    Args:
+        wanted: the answers of the estimator to the example.
+        narrow_only: whether its numbers are float32 anyway, so that some of them are not float64 by chance.
+    """
     one_score = wanted.names[-1] == "scores" and wanted.values[-1].ndim == 1
-    for narrow in (False, True):
+    for narrow in (True,) if narrow_only else (False, True):
         yield from (Form(narrow, column) for column in ((1, 0, None) if one_score else (None,)))
 
 

@@ -107,8 +107,6 @@ def _chosen(columns: Any, names: list[str]) -> list[str]:
     if isinstance(columns, slice):
         return names[columns] if not isinstance(columns.start, str) and not isinstance(columns.stop, str) else []
     chosen: list[Any] = [columns] if isinstance(columns, str | int) else list(columns)
-    if chosen and all(isinstance(each, bool | np.bool_) for each in chosen):
-        chosen = np.flatnonzero(chosen).tolist()
     found = [each if isinstance(each, str) else names[each] for each in chosen if _stands_for(each, names)]
     return [each for each in found if each in names]
 
