@@ -17,7 +17,7 @@ from .kinds import check_registered, kernel_class, make_kernel
 from .lowering.call import flatten_call
 from .lowering.patches.lock import lowering
 from .model_op import ModelOp
-from .onnx.read import is_estimator, is_onnx, read_onnx
+from .onnx.read import estimator_form, is_estimator, is_onnx, read_onnx
 from .op import InferenceOp, KernelOp, default_name, model_device
 from .runtime.interrupts.modes import Outside
 from .runtime.interrupts.verbs import undisturbed
@@ -146,7 +146,9 @@ def _make(model: Any, device: Any, name: str | None, contiguous: bool) -> Infere
         return _kernel_op(model, kernel, name or kernel.name, where)
     if callable(model):
         return ModelOp(model, name or default_name(model), resolve_device(device), contiguous=contiguous)
-    raise ScriptError("this object cannot become an op", got=type(model).__name__, expected=_KINDS)
+    form = estimator_form(model)
+    expected = "an estimator" if form else _KINDS
+    raise ScriptError("this object cannot become an op", got=type(model).__name__, expected=expected, fix=form)
 
 
 def _in_own_mode(model: Any, device: Any, name: str | None, contiguous: bool) -> InferenceOp:

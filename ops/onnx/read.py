@@ -16,6 +16,19 @@ def is_estimator(model: Any) -> bool:
     return ours and hasattr(model, "get_params")
 
 
+def estimator_form(model: Any) -> str:
+    """How a booster of XGBoost or LightGBM, which is no estimator, becomes one; empty for anything else."""
+    library = type(model).__module__.partition(".")[0]
+    if type(model).__name__ != "Booster" or library not in _LIBRARIES:
+        return ""
+    if library == "lightgbm":
+        return "Fit a lightgbm.LGBMClassifier or LGBMRegressor in its place, and pass that with example=X."
+    return (
+        "Make an estimator of it: booster.save_model('m.json'); model = xgboost.XGBClassifier() (or XGBRegressor()); "
+        "model.load_model('m.json'); script(model, example=X)."
+    )
+
+
 def is_onnx(model: Any) -> bool:
     """Whether a model is the path of a file, bytes, or a ModelProto, whose package is not imported."""
     kind = type(model)

@@ -9,25 +9,24 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import lightgbm
 import numpy as np
 import onnx
 import pandas
 import pytest
 import skl2onnx
 import torch
+import xgboost
 from sklearn.cluster import DBSCAN
-from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from sklearn.svm import SVR
+from sklearn.preprocessing import SplineTransformer, StandardScaler
 from torch.fx.experimental.proxy_tensor import make_fx
 
 import tracepack
 from tests.onnx.models import linear, weights
 
 X = np.random.RandomState(0).randn(20, 3)
-FLOAT32 = "It may run in float32: pass example=X.astype('float32'); the op then takes float32."
+ELSE = "Compute the same in the function that you trace, in numpy or torch."
 TAKES = "a matrix of numbers, a table of columns (pandas), or a list of strings"
 
 
@@ -65,24 +64,57 @@ def test_an_estimator_that_only_knows_its_own_rows() -> None:
     assert message(DBSCAN().fit(X), X) == "a DBSCAN can neither predict nor transform other rows"
 
 
-def test_what_the_runtime_has_in_float32_only() -> None:
-    estimator = SVR().fit(X, X[:, 0])
-    found = message(estimator, X)
-    assert found.startswith("op 'SVR': ONNX Runtime cannot run this SVR; got ")
-    assert found.endswith(FLOAT32)
+@pytest.fixture
+def no_float64(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A converter that refuses float64."""
+    original = skl2onnx.convert_sklearn
+
+    def convert(model: Any, name: str, types: Any, **options: Any) -> Any:
+        if any(type(kind).__name__ == "DoubleTensorType" for _, kind in types):
+            raise RuntimeError("not in float64.")
+        return original(model, name, types, **options)
+
+    monkeypatch.setattr(skl2onnx, "convert_sklearn", convert)
+
+
+def test_a_form_is_shown_where_it_works(no_float64: None) -> None:
+    estimator = LinearRegression().fit(X, X[:, 0])
+    assert message(estimator, X) == (
+        "op 'LinearRegression': skl2onnx cannot convert this LinearRegression; got RuntimeError: not in float64. "
+        "It runs in float32: pass example=X.astype('float32'); the op then takes float32."
+    )
     op = tracepack.script(estimator, example=X.astype("float32"))
     np.testing.assert_allclose(op(torch.from_numpy(X).float()).numpy(), estimator.predict(X), rtol=1e-4, atol=1e-5)
 
 
-def test_the_advice_for_a_table_names_its_columns() -> None:
-    table = pandas.DataFrame({"age": [20, 30, 40], "income": [1.0, 2.0, 3.0], "city": ["a", "b", "a"]})
-    columns = [("n", StandardScaler(), ["age", "income"]), ("c", OneHotEncoder(), ["city"])]
-    estimator = make_pipeline(ColumnTransformer(columns), LogisticRegression()).fit(table, [0, 1, 0])
-    assert "pass example=X.astype({'income': 'float32'}); the op" in message(estimator, table)
-    op = tracepack.script(estimator, example=table.astype({"income": "float32"}))
-    got = op(torch.tensor([25]), torch.tensor([1.5]), ["b"])["probabilities"]
-    wanted = estimator.predict_proba(pandas.DataFrame({"age": [25], "income": [1.5], "city": ["b"]}))
-    np.testing.assert_allclose(got.numpy(), wanted, rtol=1e-5)
+def test_the_form_for_a_table_names_its_columns(no_float64: None) -> None:
+    table = pandas.DataFrame({"rate": X[:, 0], "income": X[:, 1]})
+    estimator = LinearRegression().fit(table, X[:, 0])
+    assert "pass example=X.astype({'rate': 'float32', 'income': 'float32'}); the op" in message(estimator, table)
+    op = tracepack.script(estimator, example=table.astype({"rate": "float32", "income": "float32"}))
+    assert [each.dtype for each in op.inputs] == ["float32", "float32"]
+
+
+def test_no_form_is_shown_where_none_works() -> None:
+    spline = SplineTransformer().fit(X)
+    assert message(spline, X).endswith(f"._polynomial.SplineTransformer'>'. {ELSE}")
+
+
+def test_a_booster_is_no_estimator(tmp_path: Path) -> None:
+    booster = xgboost.train({"objective": "binary:logistic"}, xgboost.DMatrix(X, label=X[:, 0] > 0), 3)
+    assert message(booster, X) == (
+        "this object cannot become an op; got Booster; expected an estimator. Make an estimator of it: "
+        "booster.save_model('m.json'); model = xgboost.XGBClassifier() (or XGBRegressor()); "
+        "model.load_model('m.json'); script(model, example=X)."
+    )
+    booster.save_model(tmp_path / "m.json")
+    model = xgboost.XGBClassifier()
+    model.load_model(tmp_path / "m.json")
+    found = tracepack.script(model, example=X)(torch.from_numpy(X))["probabilities"][:, 1]
+    np.testing.assert_allclose(found.numpy(), booster.predict(xgboost.DMatrix(X)), atol=1e-6)
+    data = lightgbm.Dataset(X, label=X[:, 0] > 0)
+    found = message(lightgbm.train({"objective": "binary", "verbose": -1}, data, 2), X)
+    assert found.endswith("Fit a lightgbm.LGBMClassifier or LGBMRegressor in its place, and pass that with example=X.")
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.5])
@@ -102,9 +134,7 @@ def test_a_conversion_that_answers_otherwise_is_refused(monkeypatch: pytest.Monk
         "op 'LinearRegression': the ONNX model answers otherwise than the LinearRegression: prediction of the row "
         f"{X[0].tolist()!r}; got "
     )
-    assert found.endswith(
-        "Pass example=X in the dtype that it was fitted with, or script a function that computes the same."
-    )
+    assert found.endswith(ELSE)
 
 
 def test_the_rows_around_the_example_are_tried_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,6 +156,7 @@ def test_what_skl2onnx_does_not_know() -> None:
 
     found = message(Own().fit(X, X[:, 0]), X)
     assert found.startswith("op 'Own': skl2onnx cannot convert this Own; got ")
+    assert found.endswith(f"'>'. {ELSE}")
 
 
 @pytest.fixture

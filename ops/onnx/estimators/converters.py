@@ -9,13 +9,15 @@ integers, which newer versions of protobuf insist on.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from ...graph.errors import MissingExtraError
-from .exact_steps import exact_converter
+from .exact.exact_models import exact_model
+from .exact.exact_steps import exact_step, exact_type
+from .exact.other_operator import OtherOperator
 
 _NUMBERS = ("nodes_values", "nodes_hitrates", "class_weights", "target_weights", "base_values")
 _registered: set[type] = set()
@@ -40,26 +42,31 @@ def register_converters(estimator: Any, where: str) -> None:
                 continue
             if library in ("xgboost", "lightgbm"):
                 _register_foreign(kind, library, where)
-            elif exact := exact_converter(part):
-                _register_own(kind, exact)
-            elif _is_tree(part) or _is_histogram(part):
-                _register_own(kind)
+            elif library == "sklearn":
+                _register_own(part)
             else:
                 continue
             _registered.add(kind)
 
 
 def parts(estimator: Any) -> Iterator[Any]:
-    """An estimator and all that it holds, at any depth."""
+    """An estimator and all that it holds, at any depth: fitted where it keeps them fitted."""
     yield estimator
-    for field in ("steps", "transformer_list", "transformers", "estimators"):
+    for field in ("steps", "transformer_list", "transformers_", "estimators_", "calibrated_classifiers_"):
         held = getattr(estimator, field, None)
         for each in held if isinstance(held, list) else ():
-            if isinstance(each, tuple):
-                yield from parts(each[1])
-    for field in ("estimator", "base_estimator"):
+            yield from parts(each[1] if isinstance(each, tuple) else each)
+    for field in ("best_estimator_", "final_estimator_", "estimator_", "estimator", "base_estimator"):
         if hasattr(getattr(estimator, field, None), "get_params"):
             yield from parts(getattr(estimator, field))
+
+
+def gives_float32(estimator: Any) -> bool:
+    """Whether the last step of an estimator is an ensemble of trees, whose results are float32 in ONNX."""
+    while hasattr(estimator, "best_estimator_") or hasattr(estimator, "steps"):
+        estimator = estimator.best_estimator_ if hasattr(estimator, "best_estimator_") else estimator.steps[-1][1]
+    foreign = _is_of(estimator, "xgboost") or _is_of(estimator, "lightgbm")
+    return foreign or _is_tree(estimator) or _is_histogram(estimator)
 
 
 def _register_foreign(kind: type, library: str, where: str) -> None:
@@ -93,14 +100,52 @@ def _converter(library: str, name: str, where: str) -> Callable[..., Any]:
         ) from error
 
 
-def _register_own(kind: type, exact: Callable[..., Any] | None = None) -> None:
+def _register_own(part: Any) -> None:
     from skl2onnx._supported_operators import sklearn_operator_name_map
-    from skl2onnx.common._registration import get_converter, register_converter
+    from skl2onnx.common._registration import (
+        get_converter,
+        get_shape_calculator,
+        register_converter,
+        register_shape_calculator,
+    )
 
-    alias = sklearn_operator_name_map.get(kind)
-    if alias is not None:  # else skl2onnx says so itself
-        known = get_converter(alias)
-        register_converter(alias, exact or _mended(known), overwrite=True, options=known.get_allowed_options())
+    alias = sklearn_operator_name_map.get(type(part))
+    if alias is None:  # skl2onnx says so itself
+        return
+    known = get_converter(alias)
+    made = _mended(known) if _is_tree(part) or _is_histogram(part) else _exact(type(part).__name__, known)
+    if made is None:
+        return
+    options = known.get_allowed_options()
+    if type(part).__name__ == "LinearSVC":  # pipelines hand the option on to whatever classifier is their last
+        options = {**options, "zipmap": [True, False, "columns"]}
+    register_converter(alias, made, overwrite=True, options=options)
+    if calculated := exact_type(type(part).__name__, get_shape_calculator(alias)):
+        register_shape_calculator(alias, calculated, overwrite=True)
+
+
+def takes_maps(estimator: Any) -> bool:
+    """Whether skl2onnx makes dicts of the probabilities of a classifier, and has the option to leave them alone."""
+    from skl2onnx._supported_operators import sklearn_operator_name_map
+    from skl2onnx.common._registration import get_converter
+
+    if hasattr(estimator, "best_estimator_"):
+        return takes_maps(estimator.best_estimator_)
+    alias = sklearn_operator_name_map.get(type(estimator))
+    return alias is not None and "zipmap" in (get_converter(alias).get_allowed_options() or ())
+
+
+def _exact(name: str, known: Callable[..., Any]) -> Callable[..., Any] | None:
+    """A converter of our own for one kind, where others share the converter that skl2onnx has for it."""
+    own = exact_step(name, known) or exact_model(name, known)
+    if own is None:
+        return None
+
+    def converter(scope: Any, operator: Any, container: Any) -> Any:
+        chosen = own if type(operator.raw_operator).__name__ == name else known
+        return chosen(scope, operator, container)
+
+    return converter
 
 
 def _is_histogram(estimator: Any) -> bool:
@@ -122,10 +167,13 @@ def _mended(convert: Callable[..., Any]) -> Callable[..., Any]:
         estimator = operator.raw_operator
         wide = type(operator.inputs[0].type).__name__ == "DoubleTensorType"
         if wide and (_is_tree(estimator) or _is_of(estimator, "xgboost")):
-            return convert(scope, _rounded(scope, operator, container, "FLOAT"), _Mending(container, False))
+            narrow = _with_narrow_results(scope, _rounded(scope, operator, container, "FLOAT"), container)
+            return convert(scope, narrow, _Mending(container, False))
         if not wide and (_is_histogram(estimator) or _is_of(estimator, "lightgbm")):
             operator, wide = _rounded(scope, operator, container, "DOUBLE"), True
-        exact = _thresholds(estimator) if _is_histogram(estimator) else {}
+        if wide:
+            operator = _with_narrow_results(scope, operator, container)
+        exact = _thresholds(estimator) if _is_histogram(estimator) else ()
         return convert(scope, operator, _Mending(container, wide, exact))
 
     return converter
@@ -146,28 +194,30 @@ def _rounded(scope: Any, operator: Any, container: Any, kind: str) -> Any:
     name = scope.get_unique_operator_name("Cast")
     container.add_node("Cast", [given.full_name], [other.full_name], name=name, to=getattr(TensorProto, kind))
     other.init_status(is_fed=True)
-    return _Fed(operator, other)
+    return OtherOperator(operator, inputs=[other])
 
 
-class _Fed:
-    """Stands for an operator of skl2onnx, with another input."""
+def _with_narrow_results(scope: Any, operator: Any, container: Any) -> Any:
+    """The operator with float32 in place of its float64 results, which are cast: what takes them counts on float64."""
+    from onnx import TensorProto
+    from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
 
-    def __init__(self, operator: Any, variable: Any) -> None:
-        self._operator, self.inputs, self.input_full_names = operator, [variable], [variable.full_name]
+    found = list(operator.outputs)
+    for number, given in enumerate(found):
+        if isinstance(given.type, DoubleTensorType):
+            found[number] = scope.declare_local_variable("narrow", FloatTensorType(given.type.shape))
+            found[number].init_status(is_fed=True)
+            name, both = scope.get_unique_operator_name("Cast"), (found[number].full_name, given.full_name)
+            container.add_node("Cast", [both[0]], [both[1]], name=name, to=TensorProto.DOUBLE)
+    return OtherOperator(operator, outputs=found)
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._operator, name)
 
-
-def _thresholds(estimator: Any) -> dict[tuple[int, float], float]:
-    """The thresholds of histogram-based boosting by their column, and what they are in float32."""
-    return {
-        (int(node["feature_idx"]), float(np.float32(node["num_threshold"]))): float(node["num_threshold"])
-        for trees in estimator._predictors
-        for tree in trees
-        for node in tree.nodes
-        if not node["is_leaf"]
-    }
+def _thresholds(estimator: Any) -> list[float]:
+    """The thresholds of histogram-based boosting, node by node, in the order in which skl2onnx writes its trees."""
+    trees = [tree for trees in estimator._predictors for tree in trees]
+    if any(node["is_categorical"] for tree in trees for node in tree.nodes):
+        raise NotImplementedError("trees that split by categories have no form in ONNX")
+    return [0.0 if node["is_leaf"] else float(node["num_threshold"]) for tree in trees for node in tree.nodes]
 
 
 class _Mending:
@@ -176,11 +226,11 @@ class _Mending:
     Args:
         container: that of skl2onnx.
         wide: whether the numbers of ensembles stay float64.
-        exact: thresholds that the converter has rounded; see `_thresholds`.
+        exact: the thresholds of all nodes, which the converter has rounded; none: it rounds none.
     """
 
-    def __init__(self, container: Any, wide: bool, exact: Mapping[tuple[int, float], float] | None = None) -> None:
-        self._container, self._wide, self._exact = container, wide, exact or {}
+    def __init__(self, container: Any, wide: bool, exact: Sequence[float] = ()) -> None:
+        self._container, self._wide, self._exact = container, wide, exact
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._container, name)
@@ -193,8 +243,12 @@ class _Mending:
         return self._container.add_node(op_type, *args, **found)
 
     def _restored(self, attributes: dict[str, Any]) -> dict[str, Any]:
-        pairs = zip(attributes["nodes_featureids"], attributes["nodes_values"], strict=True)
-        return attributes | {"nodes_values": [self._exact.get((int(f), float(v)), v) for f, v in pairs]}
+        exact, rounded = np.asarray(self._exact, np.float64), np.asarray(attributes["nodes_values"], np.float32)
+        if not len(exact):
+            return attributes
+        if exact.shape != rounded.shape or not np.array_equal(exact.astype(np.float32), rounded):
+            raise NotImplementedError("skl2onnx writes the nodes of these trees in another order")
+        return attributes | {"nodes_values": exact.tolist()}
 
 
 def _integers(value: Any) -> Any:

@@ -10,25 +10,19 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ...graph.errors import MissingExtraError, ScriptError
 from ...runtime.interrupts.unheard import Unheard
-from ..ports import TEXT
 from ..value_guards import ValueGuard
+from .advice import working_fix
 from .agreement import Answers, answers, checked
-from .converters import parts, register_converters
+from .converters import gives_float32, parts, register_converters, takes_maps
 from .forms import finished, forms
+from .input_types import InputTypes, input_types
 from .rows import Rows, rows_of
 from .tried_guards import TriedGuards
 
 _OPSETS = {"": 18, "ai.onnx.ml": 3}  # those that every converter knows
 _LOCALE = "C.UTF-8"  # of the machines that load; skl2onnx asks for an American one, which few servers have
-_SKL_TYPES = {
-    "float32": "FloatTensorType", "float64": "DoubleTensorType", "int64": "Int64TensorType", "int32": "Int32TensorType",
-    "int16": "Int16TensorType", "int8": "Int8TensorType", "uint8": "UInt8TensorType", "bool": "BooleanTensorType",
-    TEXT: "StringTensorType",
-}  # fmt: skip
 
 
 def convert_estimator(estimator: Any, example: Any, name: str) -> tuple[bytes, tuple[ValueGuard, ...]]:
@@ -51,18 +45,46 @@ def convert_estimator(estimator: Any, example: Any, name: str) -> tuple[bytes, t
         )
     rows = rows_of(example)
     wanted = _answers(estimator, rows, where)
-    proto = _converted(estimator, rows, wanted, where)
+    try:
+        return _tried(estimator, rows, wanted, name, where)
+    except ScriptError as error:
+        if error.fix:
+            raise
+        fix = working_fix(rows, lambda other: _tried(estimator, other, _answers(estimator, other, where), name, where))
+        raise ScriptError(error.what, where=error.where, got=error.got, expected=error.expected, fix=fix) from error
+
+
+def _tried(estimator: Any, rows: Rows, wanted: Answers, name: str, where: str) -> tuple[bytes, tuple[ValueGuard, ...]]:
+    """The first model that answers as the estimator does.
+
+    Raises:
+        ScriptError: none does; why the first of them does not.
+    """
+    first: Exception | None = None
+    for types in input_types(estimator, rows):
+        try:
+            return _of_types(estimator, rows, types, wanted, name, where)
+        except ScriptError as error:
+            first = first or error
+    assert first is not None  # there is one type at least
+    raise first
+
+
+def _of_types(
+    estimator: Any, rows: Rows, types: InputTypes, wanted: Answers, name: str, where: str
+) -> tuple[bytes, tuple[ValueGuard, ...]]:
+    proto = _converted(estimator, types, wanted, where)
     refusals: list[Exception] = []
-    for form in forms(wanted):
+    for form in forms(wanted, gives_float32(estimator)):
         try:
             model = checked(finished(proto, rows, wanted, form), estimator, rows, name)
             return model, TriedGuards(model, estimator, rows, where).tried()
         except Exception as error:  # ONNX Runtime may lack an operator for float64, or compute it in float32
             refusals.append(error)
-    raise _worst(refusals, estimator, rows, where)
+    raise _worst(refusals, estimator, where)
 
 
-def _worst(refusals: list[Exception], estimator: Any, rows: Rows, where: str) -> Exception:
+def _worst(refusals: list[Exception], estimator: Any, where: str) -> ScriptError:
     """The error to raise where neither form of the model will do."""
     for error in reversed(refusals):
         if isinstance(error, ScriptError):
@@ -70,18 +92,8 @@ def _worst(refusals: list[Exception], estimator: Any, rows: Rows, where: str) ->
     return ScriptError(
         f"ONNX Runtime cannot run this {type(estimator).__name__}",
         where=where,
-        got=str(getattr(refusals[-1], "got", None) or refusals[-1]).split("\n")[0][:300],
-        fix=_narrower(rows),
+        got=str(getattr(refusals[-1], "got", None) or refusals[-1]).split("\n")[0][:300].rstrip("."),
     )
-
-
-def _narrower(rows: Rows) -> str:
-    """The advice to try float32, where the example has float64."""
-    wide = [column for column, dtype in rows.dtypes().items() if dtype == "float64"]
-    if not wide:
-        return ""
-    what = repr(dict.fromkeys(wide, "float32")) if hasattr(rows.data, "iloc") else "'float32'"
-    return f"It may run in float32: pass example=X.astype({what}); the op then takes float32."
 
 
 def _answers(estimator: Any, rows: Rows, where: str) -> Answers:
@@ -93,12 +105,12 @@ def _answers(estimator: Any, rows: Rows, where: str) -> Answers:
         raise ScriptError(
             f"the {type(estimator).__name__} does not take the example",
             where=where,
-            got=f"{type(error).__name__}: {str(error).strip().splitlines()[0]}",
+            got=_said(error),
             fix="Fit it, and pass example=X, some rows that it takes.",
         ) from error
 
 
-def _converted(estimator: Any, rows: Rows, wanted: Answers, where: str) -> Any:
+def _converted(estimator: Any, types: InputTypes, wanted: Answers, where: str) -> Any:
     """The model that skl2onnx makes.
 
     Raises:
@@ -113,36 +125,24 @@ def _converted(estimator: Any, rows: Rows, wanted: Answers, where: str) -> Any:
             where=where,
             fix="Install it: pip install 'tracepack[onnx]'.",
         ) from error
-    types = _initial_types(rows)
+    inputs = types.of_skl2onnx()
     options: dict[int, Any] = {id(each): {"locale": _LOCALE} for each in parts(estimator) if hasattr(each, "tokenizer")}
-    if len(wanted.names) > 1 and "label" in wanted.names:
-        options[id(estimator)] = {"zipmap": False}
     options |= {id(each): {"div": "div"} for each in parts(estimator) if type(each).__name__ == "StandardScaler"}
     register_converters(estimator, where)
+    if "label" in wanted.names and hasattr(estimator, "classes_") and takes_maps(estimator):
+        options[id(estimator)] = {"zipmap": False}
     with Unheard():
         try:
-            try:
-                return skl2onnx.convert_sklearn(estimator, "estimator", types, target_opset=_OPSETS, options=options)
-            except NameError:  # the converter knows no such option
-                options.pop(id(estimator), None)
-                return skl2onnx.convert_sklearn(estimator, "estimator", types, target_opset=_OPSETS, options=options)
+            return skl2onnx.convert_sklearn(estimator, "estimator", inputs, target_opset=_OPSETS, options=options)
         except Exception as error:
             raise ScriptError(
                 f"skl2onnx cannot convert this {type(estimator).__name__}",
                 where=where,
-                got=f"{type(error).__name__}: {str(error).strip().splitlines()[0][:300]}",
-                fix=_narrower(rows),
+                got=_said(error),
             ) from error
 
 
-def _initial_types(rows: Rows) -> list[tuple[str, Any]]:
-    from skl2onnx.common import data_types
-
-    found = []
-    for name, dtype in rows.dtypes().items():
-        kind = _SKL_TYPES.get(dtype)
-        if kind is None:
-            raise ScriptError("skl2onnx takes no input of this dtype", where=f"input {name!r}", got=dtype)
-        width = rows.data.shape[1] if isinstance(rows.data, np.ndarray) else 1
-        found.append((name, getattr(data_types, kind)([None, width])))
-    return found
+def _said(error: Exception) -> str:
+    """The kind and the first line of an error of other packages."""
+    first = next(iter(str(error).strip().splitlines()), "")
+    return f"{type(error).__name__}: {first[:300].rstrip('.')}"

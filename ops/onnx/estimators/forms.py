@@ -34,10 +34,15 @@ class Form:
     column: int | None
 
 
-def forms(wanted: Answers) -> Iterator[Form]:
-    """The forms to try, those first that lose nothing: converters differ in what they give for two classes."""
+def forms(wanted: Answers, narrow_only: bool) -> Iterator[Form]:
+    """The forms to try, those first that lose nothing: converters differ in what they give for two classes.
+
+    Args:
+        wanted: the answers of the estimator to the example.
+        narrow_only: whether its numbers are float32 anyway, so that some of them are not float64 by chance.
+    """
     one_score = wanted.names[-1] == "scores" and wanted.values[-1].ndim == 1
-    for narrow in (False, True):
+    for narrow in (True,) if narrow_only else (False, True):
         yield from (Form(narrow, column) for column in ((1, 0, None) if one_score else (None,)))
 
 
@@ -61,21 +66,27 @@ def finished(proto: Any, rows: Rows, wanted: Answers, form: Form) -> Any:
 
 
 def _finish(graph: Any, rows: Rows, wanted: Answers, form: Form) -> None:
+    from onnx import helper
+
     inputs, outputs = list(graph.input), list(graph.output)
     if len(outputs) < len(wanted.names):
         raise ValueError(f"the model has the outputs {[each.name for each in outputs]}")
     nodes = list(graph.node)
     for field in ("input", "output", "node", "value_info"):
         graph.ClearField(field)
-    for name, inner in zip(rows.columns, inputs, strict=True):
-        _take(graph, name, rows, inner)
+    if len(inputs) == 1 < len(rows.columns):
+        columns = [_take(graph, name, rows, f"{name}.number", inputs[0]) for name in rows.columns]
+        graph.node.append(helper.make_node("Concat", columns, [inputs[0].name], axis=1))
+    else:
+        for name, inner in zip(rows.columns, inputs, strict=True):
+            _take(graph, name, rows, inner.name, inner)
     graph.node.extend(nodes)
     for name, value, inner in zip(wanted.names, wanted.values, outputs, strict=False):
         _give(graph, name, value, inner, form)
 
 
-def _take(graph: Any, name: str, rows: Rows, inner: Any) -> None:
-    """Adds an input, and the nodes that turn it into the one that the converted graph takes."""
+def _take(graph: Any, name: str, rows: Rows, result: str, inner: Any) -> str:
+    """Adds an input, and the nodes that turn it into one of the kind that the converted graph takes."""
     from onnx import TensorProto, helper
 
     dtype, column = rows.dtypes()[name], rows.columns[name]
@@ -85,7 +96,8 @@ def _take(graph: Any, name: str, rows: Rows, inner: Any) -> None:
     last = name
     if len(shape) == 1:
         last = _reshaped(graph, last, f"{name}.column", [-1, 1])
-    graph.node.append(_converted(last, inner.name, kind, inner.type.tensor_type.elem_type))
+    graph.node.append(_converted(last, result, kind, inner.type.tensor_type.elem_type))
+    return result
 
 
 def _give(graph: Any, name: str, value: Any, inner: Any, form: Form) -> None:

@@ -108,6 +108,9 @@ def _column(name: str, column: Any) -> Any:
     texts = values.tolist()
     if not all(isinstance(text, str) for text in texts):
         raise ScriptError(
-            "a column holds neither numbers nor strings alone", where=f"column {name!r}", got=str(column.dtype)
+            "a column holds neither numbers nor strings alone",
+            where=f"column {name!r}",
+            got=repr(next(text for text in texts if not isinstance(text, str))),
+            fix="Pass rows without missing texts: an op takes strings alone.",
         )
     return texts

@@ -19,7 +19,7 @@ from .rows import Rows, rows_of
 _MOST = 500  # thresholds, chosen at random where an ensemble has more
 _ZERO = 1e-30  # LightGBM takes what is nearer to 0 for 0
 _ROWS = 200  # rows that are made of the example
-_KEPT = ("Cast", "Identity")  # operators that leave the columns where they are
+_KEPT = ("Cast", "Identity", "Reshape")  # operators that leave the columns where they are
 
 
 def at_thresholds(proto: Any, rows: Rows) -> Iterator[Rows]:
@@ -27,49 +27,70 @@ def at_thresholds(proto: Any, rows: Rows) -> Iterator[Rows]:
 
     Args:
         proto: the ONNX model; ensembles count that take the input of the model itself.
-        rows: the example, a matrix of floating numbers.
+        rows: the example; rows with texts give none.
     """
-    if not isinstance(rows.data, np.ndarray) or rows.data.dtype.kind != "f":
-        return
-    found = sorted(set(_thresholds(proto)))
+    held = _columns(rows)
+    found = sorted(set(_thresholds(proto, held))) if held else []
     if not found:
         return
     random = np.random.default_rng(0)
     chosen = [found[i] for i in random.permutation(len(found))[:_MOST]]
-    features = np.array([feature for feature, _ in chosen])
-    values = np.array([value for _, value in chosen])
-    base = rows.data[np.arange(len(chosen)) % len(rows)]
-    for near in _beside(values, rows.data.dtype):
-        other = base.copy()
-        other[np.arange(len(chosen)), features] = near
-        yield rows_of(other)
+    near = [_beside(value, held[feature].dtype) for feature, value in chosen]
+    base = [column[np.arange(len(chosen)) % len(rows)] for column in held]
+    for number in range(max(map(len, near))):
+        other = [column.copy() for column in base]
+        for row, (feature, _) in enumerate(chosen):
+            other[feature][row] = near[row][number % len(near[row])]
+        yield _of_columns(rows, other)
 
 
-def _beside(values: Any, dtype: Any) -> Iterator[Any]:
-    """Numbers at values, and their neighbours in float32 and in the dtype."""
+def _columns(rows: Rows) -> list[Any]:
+    """The columns of a matrix, or of a table of numbers; none of other rows."""
+    if isinstance(rows.data, np.ndarray):
+        return list(rows.data.T) if rows.data.dtype.kind in "fiu" else []
+    columns = list(rows.columns.values())
+    return columns if all(isinstance(each, np.ndarray) and each.dtype.kind in "fiub" for each in columns) else []
+
+
+def _of_columns(rows: Rows, columns: list[Any]) -> Rows:
+    """Rows like others, with other columns."""
+    if isinstance(rows.data, np.ndarray):
+        return rows_of(np.stack(columns, axis=1))
+    return rows_of(type(rows.data)(dict(zip(rows.data, columns, strict=True))))
+
+
+def _beside(value: float, dtype: Any) -> list[Any]:
+    """Numbers at a threshold: it and its neighbours in float32 and in the dtype; the whole ones beside it."""
+    if dtype.kind != "f":
+        ends = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+        return [min(max(int(np.floor(value)) + step, ends[0]), ends[1]) for step in (0, 1)]
+    found: list[Any] = []
     for step in {np.float32, dtype.type}:
-        rounded = values.astype(step)
-        yield rounded.astype(dtype)
-        yield np.nextafter(rounded, step(-np.inf)).astype(dtype)
-        yield np.nextafter(rounded, step(np.inf)).astype(dtype)
+        rounded = step(value)
+        found += [rounded, np.nextafter(rounded, step(-np.inf)), np.nextafter(rounded, step(np.inf))]
+    return found
 
 
-def _thresholds(proto: Any) -> Iterator[tuple[int, float]]:
-    """The column and the threshold of every node of the ensembles that take the input of the model."""
+def _thresholds(proto: Any, held: list[Any]) -> Iterator[tuple[int, float]]:
+    """The column and the threshold of every node of the ensembles that take the columns as they are given."""
     from onnx import helper, numpy_helper
 
-    known = {each.name for each in proto.graph.input}
+    one = len(proto.graph.input) == 1
+    known = {each.name: list(range(len(held))) if one else [number] for number, each in enumerate(proto.graph.input)}
     for node in proto.graph.node:
         if node.op_type in _KEPT and node.input[0] in known:
-            known |= {*node.output}
+            known[node.output[0]] = known[node.input[0]]
+        if node.op_type == "Concat" and all(name in known for name in node.input):
+            known[node.output[0]] = [column for name in node.input for column in known[name]]
         if not node.op_type.startswith("TreeEnsemble") or node.input[0] not in known:
             continue
-        held: dict[str, Any] = {each.name: helper.get_attribute_value(each) for each in node.attribute}
-        tensor = held.get("nodes_values_as_tensor")
-        values = held["nodes_values"] if tensor is None else numpy_helper.to_array(tensor).tolist()
-        for feature, value, mode in zip(held["nodes_featureids"], values, held["nodes_modes"], strict=True):
+        columns = known[node.input[0]]
+        found: dict[str, Any] = {each.name: helper.get_attribute_value(each) for each in node.attribute}
+        tensor = found.get("nodes_values_as_tensor")
+        values = found["nodes_values"] if tensor is None else numpy_helper.to_array(tensor).tolist()
+        for feature, value, mode in zip(found["nodes_featureids"], values, found["nodes_modes"], strict=True):
             if mode != b"LEAF" and abs(value) > _ZERO:
-                yield int(feature), float(value)
+                yield columns[int(feature)], float(value)
 
 
 def refuse_other_steps(proto: Any, estimator: Any, rows: Rows, where: str) -> None:
