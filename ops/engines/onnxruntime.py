@@ -147,12 +147,12 @@ def _function(
 
 
 def _of_one(session: Any, name: str, made: str, is_floating: bool) -> Callable[[torch.Tensor], tuple[torch.Tensor]]:
-    """`_function` where one tensor comes in and one goes out: of a small model, each function that a call runs counts."""
+    """`_function` of one tensor in and one out: of a small model, each function that a call runs counts."""
     run, names, options = session._sess.run_with_ort_values, [made], onnxruntime.RunOptions()
     lend, take, pack = value_of, from_dlpack, to_dlpack
 
     def call(value: torch.Tensor) -> tuple[torch.Tensor]:
-        if not value.is_contiguous() or value.is_neg() or value._is_zerotensor():
+        if not value.is_contiguous() or value.is_neg() or value._is_zerotensor():  # `is_plain`, written out
             value = plain(value)
         lent = lend(pack(value))
         if is_floating:
@@ -179,7 +179,7 @@ def _by_array(
 
 
 def _array(tensor: torch.Tensor) -> Any:
-    return tensor.detach().numpy() if tensor.requires_grad else tensor.numpy()
+    return tensor.detach().resolve_neg().numpy()
 
 
 def _known(array: Any) -> Any:

@@ -48,7 +48,8 @@ def tensor_check(
     passed: set[Any] = set()
 
     def check(values: Sequence[Any]) -> None:
-        if (key := _key(values)) in passed:
+        key = _key(values)
+        if key is not None and key in passed:
             return
         sizes: dict[str, int] = {}
         for name, kind, value in zip(names, types, values, strict=True):

@@ -14,10 +14,10 @@ from typing import Any
 import torch
 from onnxruntime.capi import onnxruntime_pybind11_state as runtime
 
-to_dlpack: Callable[[torch.Tensor], Any] = torch._C._to_dlpack  # type: ignore[attr-defined]
+to_dlpack: Callable[[torch.Tensor], Any] = torch._C._to_dlpack
 """Memory of a tensor with its dtype and its sizes. Tensors that are not `plain` lose what makes them so."""
 
-from_dlpack: Callable[[Any], torch.Tensor] = torch._C._from_dlpack  # type: ignore[attr-defined]
+from_dlpack: Callable[[Any], torch.Tensor] = torch._C._from_dlpack
 
 
 value_of: Callable[[Any], Any] = getattr(runtime.OrtValue, "from_dlpack", repr)
@@ -26,7 +26,7 @@ value_of: Callable[[Any], Any] = getattr(runtime.OrtValue, "from_dlpack", repr)
 
 @cache
 def is_understood() -> bool:
-    """Whether this ONNX Runtime and this torch understand each other: releases differ in what they take, and by bools."""
+    """Whether this ONNX Runtime and this torch understand each other: releases differ in arguments, and in bools."""
     try:
         for given in (torch.tensor([True, False]), torch.arange(2)):
             value = runtime.OrtValue.from_dlpack(to_dlpack(given))
