@@ -134,10 +134,13 @@ def _function(
     if len(given) == 1 and len(made) == 1 and given[0][0] == 0 and not any(floating):
         return _of_one(session, given[0][1], made[0], bool(floating))
     run, options, places = session._sess.run_with_ort_values, onnxruntime.RunOptions(), range(len(made))
-    lend, take = value_of, from_dlpack
+    lend, take, needed = value_of, from_dlpack, sorted({*floating, *(index for index, _ in given)})
 
     def call(*values: torch.Tensor) -> list[torch.Tensor]:
-        lent = [lend(to_dlpack(value if is_plain(value) else plain(value))) for value in values]
+        lent = {}
+        for index in needed:
+            value = values[index]
+            lent[index] = lend(to_dlpack(value if is_plain(value) else plain(value)))
         for index in floating:
             require_finite_array(lent[index].numpy())
         found = run({name: lent[index] for index, name in given}, made, options)
