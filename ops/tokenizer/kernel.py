@@ -25,7 +25,7 @@ from .batch import Padding, batch_of, tensors
 from .call_settings import Decode, Encode, checked_settings, settings_of, wrong
 from .cut_pieces import MOST_PIECES, check_pieces, cost_of_pieces
 from .decode import clean, rows_of
-from .library import Panics, brief, tokenizers
+from .tokenizers_package import Panics, brief, tokenizers
 
 MOST_TOKENIZERS = 4
 MOST_READY = 64  # kinds of calls that are remembered
