@@ -14,8 +14,9 @@ from .runtime.state import State
 from .runtime.user_code import user_line
 from .tokenizer.batch import TokenBatch
 from .tokenizer.call_settings import NUMBERS, TokenizerAttributeError, canonical, settings_of, wrong
-from .tokenizer.kernel import TokenizerKernel, tokenizers
+from .tokenizer.kernel import TokenizerKernel
 from .tokenizer.origin import habits_of, json_of, padding_of, truncation_of
+from .tokenizer.tokenizers_package import tokenizers
 from .tracing_hook import current
 
 

@@ -21,6 +21,7 @@ from .checks.finite_checks import floating_inputs, require_finite_array
 from .checks.index_checks import checked, index_checks
 from .engine import DYNAMIC, SIDE_BY_SIDE, STATIC, WAY, Declined, Engine, Task, file_of, lowers
 from .exporting.onnx_weights import MODEL, WITHIN, declared, embedded
+from .memory.ort_values import from_dlpack, is_plain, is_understood, plain, to_dlpack, value_of
 from .region import Region
 
 
@@ -128,6 +129,46 @@ def _function(
         made: the names of its outputs.
         floating: the inputs of the region that must be finite, those too that the session does not take.
     """
+    if not is_understood() or not hasattr(session._sess, "run_with_ort_values"):
+        return _by_array(session, given, made, floating)
+    if len(given) == 1 and len(made) == 1 and given[0][0] == 0 and not any(floating):
+        return _of_one(session, given[0][1], made[0], bool(floating))
+    run, options, places = session._sess.run_with_ort_values, onnxruntime.RunOptions(), range(len(made))
+    lend, take, needed = value_of, from_dlpack, sorted({*floating, *(index for index, _ in given)})
+
+    def call(*values: torch.Tensor) -> list[torch.Tensor]:
+        lent = {}
+        for index in needed:
+            value = values[index]
+            lent[index] = lend(to_dlpack(value if is_plain(value) else plain(value)))
+        for index in floating:
+            require_finite_array(lent[index].numpy())
+        found = run({name: lent[index] for index, name in given}, made, options)
+        return [take(found.dlpack_at(place)) for place in places]
+
+    return call
+
+
+def _of_one(session: Any, name: str, made: str, is_floating: bool) -> Callable[[torch.Tensor], tuple[torch.Tensor]]:
+    """`_function` of one tensor in and one out: of a small model, each function that a call runs counts."""
+    run, names, options = session._sess.run_with_ort_values, [made], onnxruntime.RunOptions()
+    lend, take, pack = value_of, from_dlpack, to_dlpack
+
+    def call(value: torch.Tensor) -> tuple[torch.Tensor]:
+        if not value.is_contiguous() or value.is_neg() or value._is_zerotensor():  # `is_plain`, written out
+            value = plain(value)
+        lent = lend(pack(value))
+        if is_floating:
+            require_finite_array(lent.numpy())
+        return (take(run({name: lent}, names, options).dlpack_at(0)),)
+
+    return call
+
+
+def _by_array(
+    session: Any, given: Sequence[tuple[int, str]], made: Sequence[str], floating: Sequence[int]
+) -> Callable[..., Any]:
+    """`_function` by arrays of numpy, which every release of ONNX Runtime takes."""
     run: Any = session._sess.run  # what `InferenceSession.run` calls, without its checks of the feed
     from_numpy, options = torch.from_numpy, onnxruntime.RunOptions()  # which a run without them makes anew
 
@@ -137,21 +178,11 @@ def _function(
         feed = {name: _array(values[index]) for index, name in given}
         return [from_numpy(_known(array)) for array in run(made, feed, options)]
 
-    if len(given) != 1 or len(made) != 1 or given[0][0] != 0 or any(floating):
-        return call
-    name, is_floating = given[0][1], bool(floating)
-
-    def call_one(value: torch.Tensor) -> tuple[torch.Tensor]:
-        array = _array(value)
-        if is_floating:
-            require_finite_array(array)
-        return (from_numpy(_known(run(made, {name: array}, options)[0])),)
-
-    return call_one
+    return call
 
 
 def _array(tensor: torch.Tensor) -> Any:
-    return tensor.detach().numpy() if tensor.requires_grad else tensor.numpy()
+    return tensor.detach().resolve_neg().numpy()
 
 
 def _known(array: Any) -> Any:

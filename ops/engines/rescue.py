@@ -29,7 +29,7 @@ from ..graph.types import TensorType
 from ..runtime.engine_call import EngineCall
 from ..runtime.interrupts.changes import forkable
 from ..runtime.interrupts.forks import forgets_in_forks
-from ..runtime.interrupts.modes import is_followed
+from ..runtime.interrupts.modes import is_followed, is_followed_one
 from ..runtime.node_errors import fail
 from ..runtime.plan import Plan
 from ..runtime.user_code import user_stacklevel
@@ -186,14 +186,34 @@ class Engaged:
                     return self.reference(*values)
             if not known and not self._is_between(values):
                 return self._compared(values)
-            try:
-                return (self._open or self.open())(*values)
-            except Exception as error:
-                found = self.reference.guarded(*values)
-                self._say(values, error)
-                return found
+            return self._answered(values)
 
-        return self.reference if _is_empty(self.region) else call
+        def call_one(value: torch.Tensor) -> Sequence[torch.Tensor]:
+            # What most calls of a small model come to, at once: each function that they run is read from memory anew.
+            rests = compiling() or state.exactly or casts() or is_followed_one(value)
+            if rests or (free and known_sizes((value.shape,)) is not True):
+                return call(value)
+            try:
+                return (self._open or self.open())(value)
+            except Exception as error:
+                return self._rescued((value,), error)
+
+        if _is_empty(self.region):
+            return self.reference
+        return call_one if len(self.region.graph.inputs) == 1 else call
+
+    def _answered(self, values: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
+        """The answer of the engine, or of the nodes where it fails."""
+        try:
+            return (self._open or self.open())(*values)
+        except Exception as error:
+            return self._rescued(values, error)
+
+    def _rescued(self, values: Sequence[torch.Tensor], error: Exception) -> Sequence[torch.Tensor]:
+        """The answer of the nodes after the engine has failed."""
+        found = self.reference.guarded(*values)
+        self._say(values, error)
+        return found
 
     def _is_between(self, values: Sequence[torch.Tensor]) -> bool:
         """Whether the engine is right at new sizes because it is at those around them, which is noted."""

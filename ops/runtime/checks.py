@@ -19,6 +19,7 @@ from ..graph.guards import Expression
 from ..graph.types import ListType, ScalarType, TensorType, Type
 
 Check = Callable[[Sequence[Any]], None]
+MOST_PASSED = 4096  # forms of inputs that a check remembers: where sizes depend on data it is asked in every run
 
 
 def tensor_check(
@@ -44,8 +45,12 @@ def tensor_check(
         A function of the flat inputs that raises SignatureError, naming the input, where they do not fit.
     """
     compiled = [(guard, guard.compile(facts.symbols)) for guard in facts.guards]
+    passed: set[Any] = set()
 
     def check(values: Sequence[Any]) -> None:
+        key = _key(values)
+        if key is not None and key in passed:
+            return
         sizes: dict[str, int] = {}
         for name, kind, value in zip(names, types, values, strict=True):
             if isinstance(kind, TensorType):
@@ -61,8 +66,22 @@ def tensor_check(
         for guard, holds in compiled:
             if not _holds(holds, sizes):
                 raise _guard_error(where, guard, sizes, facts, names, types, letters)
+        if key is not None and len(passed) < MOST_PASSED:
+            passed.add(key)
 
     return check
+
+
+def _key(values: Sequence[Any]) -> Any:
+    """All that a check asks of plain tensors; None for other values, and where torch follows what is asked."""
+    if torch.compiler.is_dynamo_compiling() or torch._C._is_tracing():
+        return None
+    found = []
+    for value in values:
+        if type(value) is not torch.Tensor or value.layout is not torch.strided or value.is_nested:
+            return None
+        found += [value.dtype, value.shape]
+    return tuple(found)
 
 
 def check_item(where: str, kind: Type, value: Any) -> None:

@@ -125,10 +125,12 @@ def tensors(rows: Sequence[Any], settings: Encode, padding: Padding | None) -> d
     if any(length > target or (padding is None and length < target) for length in lengths):
         raise _ragged(padding)
     found: dict[str, torch.Tensor] = {}
+    fills = padding if padding is not None and min(lengths, default=0) < target else None
     for name, column in _columns(rows, settings):
-        filled = column if padding is None else [padding.filled(name, row, target) for row in column]
+        filled = column if fills is None else [fills.filled(name, row, target) for row in column]
         pair = (2,) if name == "offset_mapping" else ()
-        found[name] = torch.tensor(filled, dtype=torch.int64).reshape(len(rows), target if rows else 0, *pair)
+        made = torch.tensor(filled, dtype=torch.int64)
+        found[name] = made if made.numel() else made.reshape(len(rows), target if rows else 0, *pair)
     if settings.return_length:
         found["length"] = torch.full((len(rows),), target, dtype=torch.int64)
     return found

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import torch
 
-from ..graph.errors import GraphError, MissingExtraError, SignatureError, TracepackError
+from ..graph.errors import GraphError, SignatureError, TracepackError
 from ..graph.graph import Value
 from ..graph.kernel import Kernel
 from ..runtime.safety.tokenizer_growth import growth_of
@@ -26,8 +25,10 @@ from .batch import Padding, batch_of, tensors
 from .call_settings import Decode, Encode, checked_settings, settings_of, wrong
 from .cut_pieces import MOST_PIECES, check_pieces, cost_of_pieces
 from .decode import clean, rows_of
+from .tokenizers_package import Panics, brief, tokenizers
 
 MOST_TOKENIZERS = 4
+MOST_READY = 64  # kinds of calls that are remembered
 MOST_CHARACTERS = 1 << 28
 """The length of the texts that one call may decode."""
 
@@ -64,6 +65,7 @@ class TokenizerKernel(Kernel):
         self._json, self.habits = source, Habits() if habits is None else habits
         self._lock = threading.Lock()
         self._made: dict[Any, Any] = {}
+        self._ready: dict[tuple[Encode, bool], tuple[dict[str, Any] | None, Padding | None]] = {}
         self.plain = self._tokenizer()
         self._padding, self._truncation = self.plain.padding, self.plain.truncation
         self.plain.no_padding()
@@ -82,7 +84,7 @@ class TokenizerKernel(Kernel):
             content, plain = token.get("content"), token.get("normalized") is False
             if not content or plain:
                 continue
-            with _panics():
+            with Panics():
                 left = normalizer.normalize_str(content)
             if not left or not (left.strip() or token.get("lstrip") is token.get("rstrip") is False):
                 what = "the tokenizer of a file is refused: its normalizer leaves nothing of an added token"
@@ -90,7 +92,7 @@ class TokenizerKernel(Kernel):
 
     def _tokenizer(self) -> Any:
         library = tokenizers()
-        with _panics():
+        with Panics():
             return library.Tokenizer.from_str(self._json)
 
     @property
@@ -147,7 +149,7 @@ class TokenizerKernel(Kernel):
             if not 0 < len(args) <= (1 if isinstance(settings, Decode) else 2):
                 raise SignatureError("a wrong number of arguments", got=len(args))
         except TracepackError as error:
-            raise GraphError("the tokenizer of a file is refused: its call", got=_brief(error)) from None
+            raise GraphError("the tokenizer of a file is refused: its call", got=brief(error)) from None
 
     def __call__(self, texts: Any, pairs: Any = None, **given: Any) -> Any:
         """Tokenizes texts, or decodes token ids.
@@ -165,14 +167,13 @@ class TokenizerKernel(Kernel):
         if isinstance(settings, Decode):
             return self._decoded(texts, settings)
         batch, paired = batch_of(texts, pairs, settings.is_split_into_words)
-        truncation = self._truncated(settings, paired)
+        truncation, padding = self._cut_and_filled(settings, paired)
         if truncation is not None:
             self._check_pieces(batch, settings, truncation, paired)
-        with _panics():
+        with Panics():
             encoded = self._with(truncation).encode_batch(
                 batch, is_pretokenized=settings.is_split_into_words, add_special_tokens=settings.add_special_tokens
             )
-        padding = self._padded(settings, truncation)
         if not settings.return_overflowing_tokens:
             return tensors(encoded, settings, padding)
         rows = [row for each in encoded for row in (each, *each.overflowing)]
@@ -181,6 +182,16 @@ class TokenizerKernel(Kernel):
         return {**found, "overflow_to_sample_mapping": torch.tensor(origins, dtype=torch.int64)}
 
     # -- truncation and padding --------------------------------------------------------------------------------
+
+    def _cut_and_filled(self, settings: Encode, paired: bool) -> tuple[dict[str, Any] | None, Padding | None]:
+        """The truncation and the padding of a call, which are found once for all calls like it."""
+        key = settings, paired
+        if (found := self._ready.get(key)) is None:
+            if len(self._ready) >= MOST_READY:
+                self._ready.clear()
+            truncation = self._truncated(settings, paired)
+            found = self._ready[key] = truncation, self._padded(settings, truncation)
+        return found
 
     def _with(self, truncation: Mapping[str, Any] | None) -> Any:
         """A tokenizer with a truncation, which no other thread changes."""
@@ -191,7 +202,7 @@ class TokenizerKernel(Kernel):
                     self._made.pop(next(iter(self._made)))
                 found, self._spare = self._spare or self._tokenizer(), None
                 found.no_padding()
-                with _panics():
+                with Panics():
                     if truncation is None:
                         found.no_truncation()
                     else:
@@ -229,7 +240,7 @@ class TokenizerKernel(Kernel):
         pairs = batch if paired else [(text,) for text in batch]
         sizes = [[int(_bytes(text) * self._growth) for text in pair] for pair in pairs]
         if cost_of_pieces(sizes, added, truncation) > MOST_PIECES:
-            with _panics():
+            with Panics():
                 plain = self._with(None)
                 words = settings.is_split_into_words
                 count = partial(plain.encode, is_pretokenized=words, add_special_tokens=False)
@@ -270,7 +281,7 @@ class TokenizerKernel(Kernel):
             if many:
                 raise wrong("ids", "rows of ids", "the ids of one text", what="tokens are made for one text")
             return self._tokens(rows[0], settings.skip_special_tokens)
-        with _panics():
+        with Panics():
             texts = [self.plain.decode(row, skip_special_tokens=settings.skip_special_tokens) for row in rows]
         if settings.clean_up_tokenization_spaces:
             texts = list(map(clean, texts))
@@ -309,41 +320,6 @@ class TokenizerKernel(Kernel):
         return self._truncation is not None
 
 
-@contextmanager
-def _panics() -> Iterator[None]:
-    """Turns exceptions and panics of the `tokenizers` library into an error of tracepack."""
-    try:
-        yield
-    except Exception as error:
-        if "Truncation error" in str(error):
-            what = "this part of a pair cannot be cut to max_length"
-            raise wrong("truncation", _brief(error), what=what, fix="Pass truncation=True.") from error
-        raise GraphError("the tokenizer cannot be used", got=_brief(error)) from error
-    except BaseException as error:
-        if type(error).__name__ != "PanicException":  # a panic of Rust, which is no Exception
-            raise
-        raise GraphError("the tokenizers library panicked", got=_brief(error)) from error
-
-
 def _bytes(text: Any) -> int:
     """The bytes of a text, or of a list of words."""
     return len(text.encode(errors="replace")) if isinstance(text, str) else sum(map(_bytes, text))
-
-
-def _brief(error: BaseException) -> str:
-    return str(error).split("\n")[0][:120]
-
-
-def tokenizers() -> Any:
-    """The `tokenizers` package.
-
-    Raises:
-        MissingExtraError: it is not installed.
-    """
-    try:
-        import tokenizers
-    except ImportError as error:
-        raise MissingExtraError(
-            "text ops need the package 'tokenizers'", fix="Install it with: pip install 'tracepack[text]'"
-        ) from error
-    return tokenizers

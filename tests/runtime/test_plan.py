@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 from torch import nn
 
 import tracepack
 from tests.models import MyCell
+from tracepack.ops.graph.traverse import bodies
+from tracepack.ops.runtime.checks import input_check
 
 
 def test_ten_ops_become_one_flat_function():
@@ -92,3 +95,23 @@ def test_an_input_is_never_written_over():
 def test_values_are_freed_after_their_last_use():
     mod = tracepack.trace(lambda x: ((x + 1) * 2).sum() + 3, torch.rand(4))
     assert mod._runner.plan.source.count("; del ") == 2  # what the last line reads goes with the frame
+
+
+def test_what_a_check_has_passed_passes_nothing_else():
+    class Pairs(nn.Module):
+        def forward(self, x, y):
+            return x.reshape(-1, 2) + y.reshape(-1, 2)
+
+    op = tracepack.script(Pairs(), example=(torch.rand(4), torch.rand(4)))
+    mod = tracepack.trace(lambda x, y: op(x, y), torch.rand(4), torch.rand(4))
+    check = input_check(next(iter(bodies(mod.graph))))
+    right, bad = torch.rand(6), [torch.rand(5), torch.rand(2, 3), torch.rand(6).double(), torch.rand(6).to_sparse(), 6]
+    for _ in range(3):
+        check(right, right)
+        check(torch.rand(8), torch.rand(8))
+        for each in bad:
+            for given in ((each, each), (right, each), (each, right)):
+                with pytest.raises(tracepack.SignatureError, match=r"op 'Pairs'"):
+                    check(*given)
+        with pytest.raises(tracepack.SignatureError, match="must equal|do not satisfy"):
+            check(right, torch.rand(8))

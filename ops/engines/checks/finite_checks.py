@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy import vdot
 from torch.overrides import TorchFunctionMode
 
 from ...graph.graph import Graph
@@ -24,6 +23,7 @@ from ...graph.types import TensorType
 from .left_to_torch import LeftToTorch
 from .number_checks import keeps_range
 
+vdot = getattr(np.vdot, "_implementation", np.vdot)  # without the question whose arrays these are
 _DIVIDING = ("div", "divide", "true_divide", "truediv", "rtruediv", "rdiv", "reciprocal", "rsqrt", "addcdiv", "sinc")
 _OF_RECIPROCALS = ("rdiv", "rtruediv")  # which torch takes for products with a reciprocal, which overflows by itself
 _LOGARITHMS = ("log", "log2", "log10", "log1p", "xlogy", "logit")  # of what a runtime takes for 0 they are infinite

@@ -22,7 +22,7 @@ SOON = 0.25  # seconds; the first answer comes first
 _SETTINGS = Path("/sys/kernel/mm/transparent_hugepage")
 _MAPS = Path("/proc/self/maps")
 _COLLAPSE = 25  # MADV_COLLAPSE
-_LEAST = 4 << 20  # bytes, below which a processor keeps the addresses of small pages, too
+_LEAST = 2 << 20  # bytes; below a huge page the processor keeps the addresses of small ones, too
 _FULL = 0.9  # of its small pages that are in memory, from which on a huge one takes hardly more of it
 
 

@@ -83,6 +83,7 @@ _count_modes, _has_key, _is_tracing = (
     _C._is_tracing,
 )
 _is_functional = torch._is_functional_tensor
+_before_dispatch, _OF_PROXY = _operators.mode_stack_state_for_pre_dispatch().get, 0
 
 
 def makes_graph() -> bool:
@@ -90,6 +91,12 @@ def makes_graph() -> bool:
     if _count_modes() and _C._get_dispatch_mode(_PROXY) is not None:
         return True
     return _has_key(_PRE_DISPATCH) and _operators._get_dispatch_mode_pre_dispatch(_PROXY) is not None
+
+
+def is_followed_one(value: torch.Tensor) -> bool:
+    """`is_followed` of one tensor, which asks first what costs least; another thread's modes only make it ask on."""
+    maybe = _count_modes() or _before_dispatch(_OF_PROXY) is not None
+    return (maybe and makes_graph()) or _is_tracing() or _is_functional(value)
 
 
 def is_followed(values: Iterable[torch.Tensor]) -> bool:

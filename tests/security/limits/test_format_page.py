@@ -120,6 +120,8 @@ NO_LIMITS = {
     "ops.tokenizer.decode._LARGEST": "32 bits",
     "ops.tokenizer.cut_pieces._MOST_REPEATED": "frees texts that are long themselves from their limit",
     "ops.tokenizer.kernel.MOST_TOKENIZERS": "of a cache",
+    "ops.tokenizer.kernel.MOST_READY": "of a cache",
+    "ops.runtime.checks.MOST_PASSED": "of a cache",
     f"{JSON}.MOST_REPEATED": "follows from the stride, and is refused in the call",
     "serialization.weights._WIDEST": "the widest element",
     "ops.comprehension.loops.splits.MOST": "beyond it loops stay as they are",
