@@ -12,8 +12,7 @@ import torch
 
 from ..ops.graph.errors import SignatureError
 from ..ops.graph.graph import Literal
-from ..ops.graph.program import REQUIRED, Parameter, Slot
-from ..ops.graph.traverse import leaves as leaves_of
+from ..ops.graph.program import Parameter, Slot
 from ..ops.graph.types import SCALARS
 from ..ops.lowering.held_objects import is_held
 from ..ops.runtime.primitives.named_tuples import is_record, to_record
@@ -24,9 +23,11 @@ from .recheck.containers import alike as alike_containers
 from .recheck.containers import is_special
 from .recheck.vary import clones
 from .recording.recorder import Recorder
-from .running.binding import as_tensor, fixed
+from .running.binding import as_tensor
 from .running.rebuild import rebuild
 from .signature.arguments import Given, is_plain
+from .signature.defaults import fitting
+from .signature.fixed_values import fixed
 from .unlike_items import leveled
 
 MOST_LEVELS = 200  # of containers in one argument
@@ -114,7 +115,7 @@ def describe(given: Sequence[Given], free: bool = False) -> tuple[Examples, list
         return Slot(len(leaves) - 1)
 
     trees = [tree(a.value, a.name) if a.given else fixed(a.value) for a in given]
-    items = tuple(Parameter(a.name, a.kind, t, _fitting(a, t)) for a, t in zip(given, trees, strict=True))
+    items = tuple(Parameter(a.name, a.kind, t, fitting(a, t, leaves)) for a, t in zip(given, trees, strict=True))
     keywords = [item.name for item in items if item.kind == "keyword"]
     originals = {a.name: a.value for a in given if a.given and is_special(a.value)}
     collected = [a.name for a in given if a.collected]
@@ -156,13 +157,6 @@ def _fix(value: Any, where: str) -> str:
     entry = "the list of a column" if "to_dict" in form else "an entry"
     inside = "" if "to_list" in form else f"; in the function {where}['name'] is {entry} then"
     return f"Pass {form}: records are dicts or namedtuples{inside}."
-
-
-def _fitting(argument: Given, tree: Any) -> Any:
-    """The default that a call may rely on: it is of the example's type, and of a fixed example its value."""
-    default = fixed(argument.default) if type(argument.default) is type(argument.value) else REQUIRED
-    is_fixed = not any(isinstance(leaf, Slot) for leaf in leaves_of(tree))
-    return REQUIRED if is_fixed and argument.given and default != tree else default
 
 
 def _require_memory(tensor: torch.Tensor, where: str) -> None:

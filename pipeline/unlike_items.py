@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ..ops.graph.program import Parameters
 from .proxies.trees import list_type
 from .signature.arguments import Given
+from .signature.defaults import lost_defaults
 
 _EMPTY = "Trace with two items at least"
 _ITEM = "an item"
@@ -32,9 +34,10 @@ def leveled(items: list[Any]) -> list[Any]:
     return items
 
 
-def unlike_lists(given: Sequence[Given]) -> list[str]:
-    """A line for each list of the examples whose length is fixed because of what is in it."""
-    return [line for each in given if each.given for line in _lines(each.value, each.name)]
+def lines_on(given: Sequence[Given], parameters: Parameters) -> list[str]:
+    """A line for each list of the examples whose length is fixed by what is in it, and for each lost default."""
+    lists = [line for each in given if each.given for line in _lines(each.value, each.name)]
+    return [*lists, *lost_defaults(given, parameters)]
 
 
 def _lines(value: Any, where: str) -> Iterator[str]:

@@ -6,19 +6,19 @@ Its data, which an archive stores, is `Parameters` of `ops.graph.program`; here 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from enum import Enum
 from typing import Any
 
 import numpy as np
 import torch
 
 from ...ops.graph.errors import SignatureError
-from ...ops.graph.graph import Literal, Record
+from ...ops.graph.graph import Record
 from ...ops.graph.program import Parameters, Slot
 from ...ops.graph.text import plain_text
 from ...ops.graph.traverse import map_leaves
 from ...ops.graph.types import STRINGS, ListType, TensorType, Type
 from ...ops.runtime.checks import check_item, not_a_tensor
+from ..signature.fixed_values import fixed, same
 from .handed import Looking
 from .marks import Marks
 from .stand_ins import is_traced_list, plain_value, tensor_of_array
@@ -130,7 +130,7 @@ class Binding:
                 self._mapping(tree, value, where, flat)
             case _:
                 value = plain_value(value)
-                if not _same(fixed(value), tree):
+                if not same(fixed(value), tree):
                     raise SignatureError(
                         "a fixed value differs",
                         where=f"input {where!r}", got=_brief(value), expected=plain_text(tree)[:80],
@@ -168,24 +168,6 @@ _WITH_EXAMPLE = "Trace the function with an example of it that is a tensor, a nu
 _OF_NONE = "Trace with an example that is no None; let float('nan'), -1 or '' stand for a value that may be missing."
 _OF_KEYS = "Where the keys vary, let the function take two lists, of the keys and of the values."
 _FREE = "A list comprehension over it, or tracepack.map(fn, items), keeps its length free, where all items are alike."
-
-
-def fixed(value: Any) -> Any:
-    """A value that a signature holds, in the form of the IR: a dtype, a device, a member of an Enum by name."""
-    if isinstance(value, torch.dtype):
-        return Literal("dtype", str(value).removeprefix("torch."))
-    if isinstance(value, torch.device):
-        return Literal("device", str(value))
-    if isinstance(value, Enum):
-        return Literal("enum", f"{type(value).__qualname__}.{value.name}")
-    if type(value) in (slice, range):
-        return Literal(type(value).__name__, repr(value))
-    return tuple(map(fixed, value)) if type(value) is tuple else value
-
-
-def _same(value: Any, wanted: Any) -> bool:
-    """Whether two fixed values are equal, and of one type: True is not 1; a NaN is equal to a NaN."""
-    return type(value) is type(wanted) and (value == wanted or (value != value and wanted != wanted))
 
 
 def _require_order(tree: Any, value: Any, where: str) -> None:
