@@ -17,7 +17,9 @@ from ..ops.graph.types import SCALARS
 from ..ops.lowering.held_objects import is_held
 from ..ops.runtime.primitives.named_tuples import is_record, to_record
 from ..ops.tracing_hook import current
+from .lists.walking.item_forms import ItemForm, items_given
 from .proxies.byte_strings import TracedBytes, to_bytes
+from .proxies.lists import TracedList
 from .proxies.trees import list_type, plain_form
 from .recheck.containers import alike as alike_containers
 from .recheck.containers import is_special
@@ -28,7 +30,7 @@ from .running.rebuild import rebuild
 from .signature.arguments import Given, is_plain
 from .signature.defaults import fitting
 from .signature.fixed_values import fixed
-from .unlike_items import leveled
+from .unlike_items import free_items
 
 MOST_LEVELS = 200  # of containers in one argument
 
@@ -50,6 +52,7 @@ def describe(given: Sequence[Given], free: bool = False) -> tuple[Examples, list
     special: dict[int, torch.Tensor] = {}
     numbers: dict[int, type[np.generic]] = {}
     objects: dict[Literal, Any] = {}
+    lists: dict[int, ItemForm] = {}
 
     def tree(value: Any, where: str) -> Any:
         if where.count("[") > MOST_LEVELS:
@@ -57,11 +60,15 @@ def describe(given: Sequence[Given], free: bool = False) -> tuple[Examples, list
                 "an example is nested too deeply", where=f"input {where[:60]!r}", expected=f"{MOST_LEVELS} levels"
             )
         if value is None or isinstance(value, torch.dtype | torch.device | Enum | range | slice):
-            return pinned(value, where)
+            return _pinned(value, where, objects)
         if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
             return slot(value, where)
-        if free and type(value) is list and list_type(level := leveled(value)) is not None:
-            return slot(level, where)
+        if free and type(value) is list:
+            level, form = free_items(value)
+            if list_type(level) is not None:
+                if form is not None:
+                    lists[len(leaves)] = form
+                return slot(level, where)
         if is_record(value):
             return to_record(
                 value, tuple(tree(v, f"{where}.{k}") for k, v in zip(type(value)._fields, value, strict=True))
@@ -78,16 +85,6 @@ def describe(given: Sequence[Given], free: bool = False) -> tuple[Examples, list
                     )  # fmt: skip
             return {key: tree(item, f"{where}[{key!r}]") for key, item in value.items()}
         return slot(value, where)
-
-    def pinned(value: Any, where: str) -> Any:
-        found = fixed(value)
-        if type(value) is slice and not is_plain(value):
-            raise SignatureError(
-                "a slice of run-time values", where=f"input {where!r}", fix="Pass its ends as numbers."
-            )
-        if isinstance(found, Literal):
-            objects[found] = value
-        return found
 
     def slot(value: Any, where: str) -> Slot:
         leaf = as_tensor(value) if not isinstance(value, np.generic) else value.item()
@@ -132,8 +129,19 @@ def describe(given: Sequence[Given], free: bool = False) -> tuple[Examples, list
         collected,
         objects=objects,
         raw=frozenset(raw),
+        lists=lists,
     )
     return made, names
+
+
+def _pinned(value: Any, where: str, objects: dict[Literal, Any]) -> Any:
+    """A value that the signature holds, in the form of the IR; those that it holds by name are added to `objects`."""
+    found = fixed(value)
+    if type(value) is slice and not is_plain(value):
+        raise SignatureError("a slice of run-time values", where=f"input {where!r}", fix="Pass its ends as numbers.")
+    if isinstance(found, Literal):
+        objects[found] = value
+    return found
 
 
 def _parts(value: Any) -> list[Any]:
@@ -196,6 +204,7 @@ class Examples:
         dicts: what is done with the dicts of arguments; by default they are as in the originals.
         objects: the members of Enums, slices and the like that a signature holds by name.
         raw: the positions of the leaves that the function gets as bytes: here they are tensors of uint8.
+        lists: the forms in which the function gets the items of lists of any length, where these are others here.
     """
 
     items: tuple[Parameter, ...]
@@ -209,6 +218,7 @@ class Examples:
     dicts: Callable[[Any], Any] | None = None
     objects: Mapping[Literal, Any] = field(default_factory=dict)
     raw: frozenset[int] = frozenset()
+    lists: Mapping[int, ItemForm] = field(default_factory=dict)
 
     def alike(self, leaves: Sequence[Any]) -> list[Any]:
         """Copies of leaves that are parameters, have gradients or attributes where the examples do."""
@@ -223,6 +233,10 @@ class Examples:
                 handed[index] = TracedBytes(recorder, leaves[index])
             else:
                 handed[index] = to_bytes(leaves[index])
+        for index, form in self.lists.items():
+            recorder = current()
+            here = recorder if isinstance(recorder, Recorder) and type(leaves[index]) is TracedList else None
+            handed[index] = items_given(form, leaves[index], here)
         for index, kind in self.numbers.items():
             whole = type(handed[index]) is int and issubclass(kind, np.inexact)  # an int that is tried for a float
             if type(handed[index]) in SCALARS and not whole:  # a recording gets plain numbers

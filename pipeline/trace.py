@@ -115,7 +115,7 @@ def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline
         with earlier.with_first_cause():
             free, lines = _with_free_lists(process, given, earlier)
             found = free or _recorded(process, examined, names, Objects(process), earlier)
-            return Attempted(found, [*lines_on(given, found.program.parameters), *lines], earlier)
+            return Attempted(found, [*lines_on(process, given, found.program.parameters), *lines], earlier)
 
     with _one_at_a_time():
         made: Pipeline = with_choices_anew(process, attempt).told()

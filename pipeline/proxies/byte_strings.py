@@ -5,7 +5,8 @@ A graph knows no bytes: an argument that is bytes is a tensor of uint8 there, an
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -132,3 +133,53 @@ class TracedBytes:
         return self.tracer.refuse(f"bytes.{name} cannot be recorded", _INSTEAD)
 
     __hash__ = None  # type: ignore[assignment]  # a key would fix it
+
+
+@dataclass(frozen=True)
+class BytesForm:
+    """How bytes stand in a list of the graph, alone or as parts of tuples and records: as tensors of uint8.
+
+    Attributes:
+        tracer: of the recording.
+        kind: bytes, or the class of the container.
+        parts: the forms of its parts by their places or keys, None for one that is none.
+    """
+
+    tracer: Tracer
+    kind: type
+    parts: tuple[tuple[Any, BytesForm | None], ...] = ()
+    is_compared_otherwise = True
+
+    def plain(self, thing: Any) -> Any:
+        """What stands for bytes, or for a container that has them."""
+        if self.kind is bytes:
+            return thing.tensor if type(thing) is TracedBytes else torch.tensor(list(thing), dtype=torch.uint8)
+        return self._with_parts(thing, BytesForm.plain)
+
+    def __call__(self, item: Any) -> Any:
+        """The bytes, or the container that has them, for which something stands."""
+        return TracedBytes(self.tracer, item) if self.kind is bytes else self._with_parts(item, BytesForm.__call__)
+
+    def _with_parts(self, thing: Any, change: Callable[[BytesForm, Any], Any]) -> Any:
+        made = {key: thing[key] if form is None else change(form, thing[key]) for key, form in self.parts}
+        if self.kind is dict:
+            return made
+        return tuple(made.values()) if self.kind is tuple else self.kind(*made.values())
+
+
+def form_of_bytes(tracer: Tracer, found: Sequence[Any]) -> BytesForm | None:
+    """The form of what is bytes, or a container of one class that has some; None for anything else."""
+    if found and all(isinstance(each, bytes) for each in found):
+        return BytesForm(tracer, bytes) if any(type(each) is TracedBytes for each in found) else None
+    keys = {_keys(each) for each in found}
+    if len(keys) != 1 or None in keys:
+        return None
+    parts = tuple((key, form_of_bytes(tracer, [each[key] for each in found])) for key in _keys(found[0]) or ())
+    return BytesForm(tracer, type(found[0]), parts) if any(form is not None for _, form in parts) else None
+
+
+def _keys(thing: Any) -> tuple[Any, ...] | None:
+    """The keys or places of a record or a tuple; None for anything else."""
+    if type(thing) is dict:
+        return tuple(thing)
+    return tuple(range(len(thing))) if type(thing) is tuple or hasattr(type(thing), "_make") else None

@@ -143,7 +143,7 @@ def record_scalar(recorder: Tracer, name: str, args: tuple[Any, ...], found: Any
     varies = bool(arrays and not kept) or any(map(recorder.values.varies, given_leaves))
     arguments = recorder.arguments(args)
     given = name in _SAME_ITEMS and type(args[0]) is TracedList and args[0].given
-    if given and isinstance(found, torch.Tensor):
+    if given and isinstance(found, torch.Tensor | np.ndarray):
         _refuse_result(recorder, name, found)
     sample, holds = _sample(recorder, name, args), gives_none_in_it(name, args)
     sample = found if holds and type(found) in SCALARS else sample

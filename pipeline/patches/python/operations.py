@@ -261,6 +261,7 @@ def _filtered(wanted: bool, place: Any) -> Callable[[Any], Any]:
 
 def truth_of(recorder: Recorder, found: Any) -> Any:
     """A condition as a number of the recording, where it is of the recording."""
+    found = found.length() != 0 if type(found) is TracedBytes else found
     found = found.truth() if type(found) is MaybeThing else own_truth(recorder, number_of(recorder, found))
     return recorder.scalar("bool", found) if type(found) in _OWN else found
 
