@@ -73,7 +73,7 @@ VALUES = {
     "a number compared": (lambda x, n: x * 2 if n == 2 else x.sum(), [X, 2], "an argument", 2, _COMPARED, "n == 2"),
     "a number not equal": (lambda x, n: x if n != 2 else x.sum(), [X, 2], "an argument", 2, _COMPARED, "not n != 2"),
     "a flag": (lambda x, f: x * 2 if f else x.sum(), [X, True], "an argument", True, _BRANCH, "where f"),
-    "an index": (lambda x, n: [x, -x][n], [X, 1], "an argument", 1, _INTEGER, "n == 1"),
+    "an index": (lambda x, n: [x[None], -x][n], [X, 1], "an argument", 1, _INTEGER, "n == 1"),
     "whether it is whole": (
         lambda x, v: v.is_integer(),
         [X, 2.5],
@@ -164,7 +164,7 @@ REFUSED = {
     "entries of two types": lambda x: [1, "two", 3.0, 4, 5][x.argmax().item()],
     "entries or None in a loop": lambda x: [{1: (2, 3)}.get(n) for n in x.long().tolist()],
     "texts asked by an array": lambda x: np.array(["a", "b", "c", "d", "e"])[x.argsort().numpy()],
-    "list of tensors": lambda x: [x, x + 1, x + 2, x, x][x.argmax().item()],
+    "list of tensors": lambda x: [x, x[None], x + 2, x, x][x.argmax().item()],
     "default of another kind": lambda x: {1: ("a", 2)}.get(x.argmax().item()),
     "tensor of two": lambda x: x * 2 if x.sum().item() > 0 else x.sum(),
     "two types": lambda x: 1 if x.sum() > 0 else "none",
