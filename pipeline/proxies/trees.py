@@ -175,6 +175,10 @@ def _dtype_called(text: str, function: str) -> str:
 
 def is_recordable(leaf: Any) -> bool:
     """Whether a leaf of a result is recorded as an argument would be, rather than kept as it is."""
+    if getattr(type(leaf), "of_array", None) is not None and leaf.of_array:
+        leaf.tracer.refuse(
+            "the function returns an array of texts, which an archive cannot hold", "Return names.tolist()."
+        )
     kinds = (torch.Tensor, np.ndarray, np.generic, np.dtype)
     of_torch = (torch.dtype, torch.device, torch.layout, torch.memory_format)
     return is_traced(leaf) or isinstance(leaf, kinds + of_torch)

@@ -230,6 +230,7 @@ RECEIVERS: dict[str, HandedOver] = {
         *_OF_SETS,
         *EXPRESSIONS,
         *_OF_MATH,
+        *OF_NUMPY,
         *MODULES,
         *special.NAMES,
         *OF_CLASSES,
