@@ -17,6 +17,18 @@ from .tracer import Tracer
 _INSTEAD = "Decode it, go through its bytes, or make an array of it: numpy.frombuffer(data, dtype=numpy.uint8)."
 
 
+_LETTERS = "latin-1"
+"""The encoding in which each letter is one byte."""
+_WHITESPACE = b" \t\n\r\x0b\x0c"
+_OF_PARTS = ("find", "rfind", "index", "rindex", "count")
+_OF_WHITESPACE = ("strip", "lstrip", "rstrip", "split", "rsplit")
+_AS_TEXTS = (
+    *_OF_WHITESPACE, *_OF_PARTS, "startswith", "endswith", "replace", "removeprefix", "removesuffix", "partition",
+    "rpartition",
+)  # fmt: skip
+"""The methods that do to bytes what they do to the letters that stand for these: none asks what a letter is."""
+
+
 def to_bytes(tensor: torch.Tensor) -> bytes:
     """The bytes that a tensor of uint8 stands for."""
     return tensor.detach().cpu().contiguous().numpy().tobytes()
@@ -130,9 +142,59 @@ class TracedBytes:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or not hasattr(bytes, name):
             raise AttributeError(f"'bytes' object has no attribute {name!r}")
-        return self.tracer.refuse(f"bytes.{name} cannot be recorded", _INSTEAD)
+        if name not in _AS_TEXTS:
+            self.tracer.refuse(f"bytes.{name} cannot be recorded", _INSTEAD)
+
+        def call(*args: Any) -> Any:
+            if name in _OF_WHITESPACE and not any(arg is not None for arg in args[:1]):
+                if name.endswith("split"):
+                    self.tracer.refuse(
+                        f"bytes.{name} without a separator cannot be recorded", 'Write data.split(b" ").'
+                    )
+                args = (_WHITESPACE,)
+            if args and name in _OF_PARTS and type(args[0]) is int:
+                args = (bytes(args[:1]), *args[1:])
+            found = getattr(self.decode(_LETTERS), name)(*map(self._text, args))
+            return self._of_texts(found)
+
+        return call
+
+    def _text(self, thing: Any) -> Any:
+        """Bytes, or a tuple of them, as the text of which each letter is a byte; a number of a byte as it is."""
+        if type(thing) is tuple:
+            return tuple(map(self._text, thing))
+        if type(thing) is TracedBytes:
+            return thing.decode(_LETTERS)
+        return bytes(thing).decode(_LETTERS) if type(thing) in (bytes, bytearray) else thing
+
+    def _of_texts(self, found: Any) -> Any:
+        """What a method of texts gives, with bytes for texts."""
+        if type(found) is tuple:
+            return tuple(map(self._of_texts, found))
+        if isinstance(found, str):
+            return TracedBytes(self.tracer, self.tracer.scalar("encode", found, _LETTERS, "strict"))
+        if isinstance(found, list):
+            found.objects = PartsForm(self.tracer)  # type: ignore[attr-defined]  # it is a list of the recording
+        return found
 
     __hash__ = None  # type: ignore[assignment]  # a key would fix it
+
+
+@dataclass(frozen=True)
+class PartsForm:
+    """How bytes stand in a list that `split` makes: as texts, of which each letter is a byte."""
+
+    tracer: Tracer
+    kind = bytes
+    is_compared_otherwise = True
+
+    def plain(self, thing: Any) -> Any:
+        """What stands for bytes."""
+        return thing.decode(_LETTERS)
+
+    def __call__(self, text: Any) -> TracedBytes:
+        """The bytes for which a text stands."""
+        return TracedBytes(self.tracer, self.tracer.scalar("encode", text, _LETTERS, "strict"))
 
 
 @dataclass(frozen=True)

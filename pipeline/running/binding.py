@@ -207,7 +207,7 @@ def to_leaf(value: Any, kind: Type, where: str) -> Any:
         SignatureError: the value is of another kind than the input.
     """
     if isinstance(kind, TensorType):
-        tensor = as_tensor(value)
+        tensor = as_tensor(bytes(value) if isinstance(value, bytearray | memoryview) else value)
         if tensor is None:
             raise not_a_tensor(f"input {where!r}", kind, value)
         return tensor

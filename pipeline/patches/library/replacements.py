@@ -37,7 +37,7 @@ from ...rules.assertions import required
 from ..python.conditions.demanded import asserted
 from ..python.operations import active, holds_traced
 from ..redirect import stand_in_of
-from .base64_calls import OF_BASE64, fromhex
+from .base64_calls import OF_BASE64, from_bytes, fromhex
 from .given_functions import recorded
 from .orders import OF_ORDERS
 from .tallies import counted, flattened, from_keys
@@ -319,6 +319,7 @@ MODULES: dict[str, tuple[Any, dict[str, Callable[..., Any]]]] = {
     **{name: (module, {name: function}) for name, (module, function) in OF_ORDERS.items()},
     **{name: (base64, {name: function}) for name, function in OF_BASE64.items()},
     "fromhex": (bytes, {"fromhex": fromhex}),
+    "from_bytes": (int, {"from_bytes": from_bytes}),
     **{kind.__name__: (datetime, {kind.__name__: function}) for kind, function in CLASSES.items()},
     "Decimal": (decimal, {"Decimal": made}),
     **{name: (module, {name: function}) for name, (module, function) in (OF_TEXTS | OF_BYTES).items()},
