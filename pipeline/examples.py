@@ -27,9 +27,9 @@ from .recheck.vary import clones
 from .recording.recorder import Recorder
 from .running.binding import as_tensor
 from .running.rebuild import rebuild
+from .running.stand_ins import fixed
 from .signature.arguments import Given, is_plain
 from .signature.defaults import fitting
-from .signature.fixed_values import fixed
 from .unlike_items import free_items
 
 MOST_LEVELS = 200  # of containers in one argument

@@ -19,7 +19,7 @@ from ...serialization.golden import Example, Golden
 from ..running.binding import as_tensor
 from ..running.handed import Looking
 from ..running.runner import may_write
-from ..signature.fixed_values import fixed
+from ..running.stand_ins import fixed
 from .precision import TOLERANCES, output_precisions, precision, stepped_outputs
 from .processor import moved, processor, processor_text
 from .values import are_texts, compare_plain, compare_tensors, is_floating, is_number, relative_error

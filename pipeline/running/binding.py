@@ -18,10 +18,9 @@ from ...ops.graph.text import plain_text
 from ...ops.graph.traverse import map_leaves
 from ...ops.graph.types import STRINGS, ListType, TensorType, Type
 from ...ops.runtime.checks import check_item, not_a_tensor
-from ..signature.fixed_values import fixed, same
 from .handed import Looking
 from .marks import Marks
-from .stand_ins import is_traced_list, plain_value, tensor_of_array
+from .stand_ins import fixed, is_traced_list, plain_value, same, tensor_of_array
 
 
 class Binding:

@@ -9,8 +9,8 @@ from ...ops.graph.graph import Record
 from ...ops.graph.program import REQUIRED, Parameters, Slot
 from ...ops.graph.traverse import leaves as leaves_of
 from ..proxies.trees import list_type
+from ..running.stand_ins import fixed, same
 from .arguments import Given
-from .fixed_values import fixed, same
 
 _EVERY = "every call has to give it. Trace with an example of the form of the default"
 

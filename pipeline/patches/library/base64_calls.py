@@ -59,7 +59,7 @@ def _fixed(name: str) -> Callable[..., Any]:
     return call
 
 
-def from_bytes(data: Any, byteorder: str = "big", *, signed: bool = False) -> Any:
+def from_bytes(data: Any, byteorder: Any = "big", *, signed: bool = False) -> Any:
     """Stands for `int.from_bytes`."""
     recorder = active()
     if recorder is None or type(data) is not TracedBytes:

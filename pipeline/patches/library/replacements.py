@@ -294,7 +294,11 @@ def _take(a: Any, indices: Any, *args: Any, **options: Any) -> Any:
     return np.take(a, indices, *args, **options)
 
 
-OF_NUMPY = {"frombuffer": array_from_buffer, "take": _take, **{name: _of_arrays(name) for name in _TAKE_ARRAYS}}
+OF_NUMPY: dict[str, Callable[..., Any]] = {
+    "frombuffer": array_from_buffer,
+    "take": _take,
+    **{name: _of_arrays(name) for name in _TAKE_ARRAYS},
+}
 """What stands for functions of numpy that torch has by the same names."""
 
 MODULES: dict[str, tuple[Any, dict[str, Callable[..., Any]]]] = {

@@ -134,8 +134,8 @@ def _receiver(name: str) -> Callable[[Any], Any]:
             return _Module(np, OF_NUMPY)
         if name in special.NAMES and thing is special.module():
             return _Module(thing, {name: special.function(name)})
-        if thing is math and (found := getattr(math, name, None)) is not None:
-            return _Module(math, {name: stand_in_of(found)})
+        if thing is math and hasattr(math, name):
+            return _Module(math, {name: stand_in_of(getattr(math, name))})
         if module is not None and thing is module:
             return _Module(module, functions)
         if name in OF_CLASSES and thing in CLASSES:
