@@ -63,8 +63,8 @@ REFUSED = {
         "Write numerator / denominator, which is recorded",
     ),
     "an array of texts": (
-        lambda x: np.array(LABELS)[x.argsort().numpy()],
-        r"Write a list: tracepack.lookup\(texts, tensor\)",
+        lambda x: np.array(LABELS)[x[None].argsort().numpy()],
+        r"Write tracepack.lookup\(texts, ids\)",
     ),
 }
 
