@@ -12,22 +12,25 @@ import torch
 
 from ..ops.graph.errors import SignatureError
 from ..ops.graph.graph import Literal
-from ..ops.graph.program import REQUIRED, Parameter, Slot
-from ..ops.graph.traverse import leaves as leaves_of
+from ..ops.graph.program import Parameter, Slot
 from ..ops.graph.types import SCALARS
 from ..ops.lowering.held_objects import is_held
 from ..ops.runtime.primitives.named_tuples import is_record, to_record
 from ..ops.tracing_hook import current
+from .lists.walking.item_forms import ItemForm, items_given
 from .proxies.byte_strings import TracedBytes, to_bytes
+from .proxies.lists import TracedList
 from .proxies.trees import list_type, plain_form
 from .recheck.containers import alike as alike_containers
 from .recheck.containers import is_special
 from .recheck.vary import clones
 from .recording.recorder import Recorder
-from .running.binding import as_tensor, fixed
+from .running.binding import as_tensor
 from .running.rebuild import rebuild
+from .running.stand_ins import fixed
 from .signature.arguments import Given, is_plain
-from .unlike_items import leveled
+from .signature.defaults import fitting
+from .unlike_items import free_items
 
 MOST_LEVELS = 200  # of containers in one argument
 
@@ -49,6 +52,7 @@ def describe(given: Sequence[Given], free: bool = False) -> tuple[Examples, list
     special: dict[int, torch.Tensor] = {}
     numbers: dict[int, type[np.generic]] = {}
     objects: dict[Literal, Any] = {}
+    lists: dict[int, ItemForm] = {}
 
     def tree(value: Any, where: str) -> Any:
         if where.count("[") > MOST_LEVELS:
@@ -56,11 +60,15 @@ def describe(given: Sequence[Given], free: bool = False) -> tuple[Examples, list
                 "an example is nested too deeply", where=f"input {where[:60]!r}", expected=f"{MOST_LEVELS} levels"
             )
         if value is None or isinstance(value, torch.dtype | torch.device | Enum | range | slice):
-            return pinned(value, where)
+            return _pinned(value, where, objects)
         if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
             return slot(value, where)
-        if free and type(value) is list and list_type(level := leveled(value)) is not None:
-            return slot(level, where)
+        if free and type(value) is list:
+            level, form = free_items(value)
+            if list_type(level) is not None:
+                if form is not None:
+                    lists[len(leaves)] = form
+                return slot(level, where)
         if is_record(value):
             return to_record(
                 value, tuple(tree(v, f"{where}.{k}") for k, v in zip(type(value)._fields, value, strict=True))
@@ -77,16 +85,6 @@ def describe(given: Sequence[Given], free: bool = False) -> tuple[Examples, list
                     )  # fmt: skip
             return {key: tree(item, f"{where}[{key!r}]") for key, item in value.items()}
         return slot(value, where)
-
-    def pinned(value: Any, where: str) -> Any:
-        found = fixed(value)
-        if type(value) is slice and not is_plain(value):
-            raise SignatureError(
-                "a slice of run-time values", where=f"input {where!r}", fix="Pass its ends as numbers."
-            )
-        if isinstance(found, Literal):
-            objects[found] = value
-        return found
 
     def slot(value: Any, where: str) -> Slot:
         leaf = as_tensor(value) if not isinstance(value, np.generic) else value.item()
@@ -114,7 +112,7 @@ def describe(given: Sequence[Given], free: bool = False) -> tuple[Examples, list
         return Slot(len(leaves) - 1)
 
     trees = [tree(a.value, a.name) if a.given else fixed(a.value) for a in given]
-    items = tuple(Parameter(a.name, a.kind, t, _fitting(a, t)) for a, t in zip(given, trees, strict=True))
+    items = tuple(Parameter(a.name, a.kind, t, fitting(a, t, leaves)) for a, t in zip(given, trees, strict=True))
     keywords = [item.name for item in items if item.kind == "keyword"]
     originals = {a.name: a.value for a in given if a.given and is_special(a.value)}
     collected = [a.name for a in given if a.collected]
@@ -131,8 +129,19 @@ def describe(given: Sequence[Given], free: bool = False) -> tuple[Examples, list
         collected,
         objects=objects,
         raw=frozenset(raw),
+        lists=lists,
     )
     return made, names
+
+
+def _pinned(value: Any, where: str, objects: dict[Literal, Any]) -> Any:
+    """A value that the signature holds, in the form of the IR; those that it holds by name are added to `objects`."""
+    found = fixed(value)
+    if type(value) is slice and not is_plain(value):
+        raise SignatureError("a slice of run-time values", where=f"input {where!r}", fix="Pass its ends as numbers.")
+    if isinstance(found, Literal):
+        objects[found] = value
+    return found
 
 
 def _parts(value: Any) -> list[Any]:
@@ -156,13 +165,6 @@ def _fix(value: Any, where: str) -> str:
     entry = "the list of a column" if "to_dict" in form else "an entry"
     inside = "" if "to_list" in form else f"; in the function {where}['name'] is {entry} then"
     return f"Pass {form}: records are dicts or namedtuples{inside}."
-
-
-def _fitting(argument: Given, tree: Any) -> Any:
-    """The default that a call may rely on: it is of the example's type, and of a fixed example its value."""
-    default = fixed(argument.default) if type(argument.default) is type(argument.value) else REQUIRED
-    is_fixed = not any(isinstance(leaf, Slot) for leaf in leaves_of(tree))
-    return REQUIRED if is_fixed and argument.given and default != tree else default
 
 
 def _require_memory(tensor: torch.Tensor, where: str) -> None:
@@ -202,6 +204,7 @@ class Examples:
         dicts: what is done with the dicts of arguments; by default they are as in the originals.
         objects: the members of Enums, slices and the like that a signature holds by name.
         raw: the positions of the leaves that the function gets as bytes: here they are tensors of uint8.
+        lists: the forms in which the function gets the items of lists of any length, where these are others here.
     """
 
     items: tuple[Parameter, ...]
@@ -215,6 +218,7 @@ class Examples:
     dicts: Callable[[Any], Any] | None = None
     objects: Mapping[Literal, Any] = field(default_factory=dict)
     raw: frozenset[int] = frozenset()
+    lists: Mapping[int, ItemForm] = field(default_factory=dict)
 
     def alike(self, leaves: Sequence[Any]) -> list[Any]:
         """Copies of leaves that are parameters, have gradients or attributes where the examples do."""
@@ -229,6 +233,10 @@ class Examples:
                 handed[index] = TracedBytes(recorder, leaves[index])
             else:
                 handed[index] = to_bytes(leaves[index])
+        for index, form in self.lists.items():
+            recorder = current()
+            here = recorder if isinstance(recorder, Recorder) and type(leaves[index]) is TracedList else None
+            handed[index] = items_given(form, leaves[index], here)
         for index, kind in self.numbers.items():
             whole = type(handed[index]) is int and issubclass(kind, np.inexact)  # an int that is tried for a float
             if type(handed[index]) in SCALARS and not whole:  # a recording gets plain numbers

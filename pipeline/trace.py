@@ -68,7 +68,7 @@ from .second import Recording, refuse_motion, second_recording
 from .signature.arguments import Given, arguments
 from .signature.proofs.needed_sizes import known_facts
 from .signature.proofs.proven_sizes import prove_sizes
-from .unlike_items import unlike_lists
+from .unlike_items import lines_on
 
 _one_at_a_time = Lock(seconds=60)
 """Two traces would each take what the other does to shared objects for their function's state; one may wait for it."""
@@ -115,7 +115,7 @@ def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline
         with earlier.with_first_cause():
             free, lines = _with_free_lists(process, given, earlier)
             found = free or _recorded(process, examined, names, Objects(process), earlier)
-            return Attempted(found, [*unlike_lists(given), *lines], earlier)
+            return Attempted(found, [*lines_on(process, given, found.program.parameters), *lines], earlier)
 
     with _one_at_a_time():
         made: Pipeline = with_choices_anew(process, attempt).told()

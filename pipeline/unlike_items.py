@@ -5,10 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from .proxies.trees import list_type
+import numpy as np
+import torch
+
+from ..ops.graph.errors import SignatureError
+from ..ops.graph.program import Parameters
+from .lists.walking.item_forms import ItemForm, form_of_items
+from .proxies.trees import is_array, list_type
+from .rules.advice.walked_names import walked_names
+from .running.binding import as_tensor
 from .signature.arguments import Given
+from .signature.defaults import lost_defaults
 
 _EMPTY = "Trace with two items at least"
+_LIST = "Trace with a list, which may have any length"
 _ITEM = "an item"
 _NUMBERS = (int, float)
 _LARGEST = 1 << 63  # a signature holds no larger int
@@ -32,13 +42,38 @@ def leveled(items: list[Any]) -> list[Any]:
     return items
 
 
-def unlike_lists(given: Sequence[Given]) -> list[str]:
-    """A line for each list of the examples whose length is fixed because of what is in it."""
-    return [line for each in given if each.given for line in _lines(each.value, each.name)]
+def free_items(items: list[Any]) -> tuple[list[Any], ItemForm | None]:
+    """The items as a list of any length holds them, and their form where the function gets others."""
+    form = form_of_items(items)
+    return leveled(items if form is None else [form.held(item, _in_place) for item in items]), form
+
+
+def _in_place(item: Any) -> Any:
+    """A tensor over the memory of an array, or of bytes; what torch has no dtype for as it is."""
+    try:
+        return as_tensor(item)
+    except SignatureError:
+        return item
+
+
+def lines_on(process: Any, given: Sequence[Given], parameters: Parameters) -> list[str]:
+    """A line for each list of the examples whose length is fixed by what is in it, and for each lost default.
+
+    So it is for a tuple that the function goes through, where a list of the same items might have any length.
+    """
+    shown = [each for each in given if each.given]
+    lists = [line for each in shown for line in _lines(each.value, each.name)]
+    tuples = [each for each in shown if each.kind != "variadic" and type(each.value) is tuple and each.value]
+    walked = walked_names(process) if tuples else frozenset()
+    free = [each for each in tuples if each.name in walked and list_type(free_items(list(each.value))[0]) is not None]
+    lists += [
+        f"the length of {each.name!r} is fixed to {len(each.value)}, because it is a tuple. {_LIST}" for each in free
+    ]
+    return [*lists, *lost_defaults(given, parameters)]
 
 
 def _lines(value: Any, where: str) -> Iterator[str]:
-    if type(value) is list and list_type(level := leveled(value)) is None:
+    if type(value) is list and list_type(level := free_items(value)[0]) is None:
         if why := _why(level):
             yield f"the length of {where!r} is fixed to {len(value)}, because {why}"
         return
@@ -65,6 +100,8 @@ def _difference(one: Any, other: Any, what: str) -> str:
         return f"{what} is None in all. Trace with an example in which it has a value"
     if {type(one), type(other)} == set(_NUMBERS):
         return f"{what} is a float in one and an int that no float is in another. Write numbers of one type"
+    if is_array(one) and is_array(other):
+        return _of_arrays(one, other, what)
     if type(one) is dict and type(other) is dict:
         missing = next((key for key in [*one, *other] if key not in one or key not in other), None)
         if missing is not None:
@@ -72,4 +109,18 @@ def _difference(one: Any, other: Any, what: str) -> str:
         return next((found for key in one if (found := _difference(one[key], other[key], repr(key)))), "")
     if type(one) is list and type(other) is list and not (one and other):
         return f"{what} is an empty list in one. Trace with an example in which it has items everywhere"
+    return ""
+
+
+def _of_arrays(one: Any, other: Any, what: str) -> str:
+    """What two tensors or arrays have not in common, or what a list of any length does not hold."""
+    if (type(one) is np.ndarray) != (type(other) is np.ndarray):
+        return f"{what} is a tensor in one and an array in another. Give tensors only, or arrays only"
+    if one.dtype != other.dtype:
+        dtypes = (str(each.dtype).removeprefix("torch.") for each in (one, other))
+        return f"{what} is of {' in one and of '.join(dtypes)} in another. Give all items one dtype"
+    if one.ndim != other.ndim:
+        return f"{what} is of rank {one.ndim} in one and of rank {other.ndim} in another. Give all items one rank"
+    if isinstance(one, torch.Tensor) and (one.requires_grad or other.requires_grad):
+        return f"{what} requires gradients. Trace with x.detach() for x"
     return ""

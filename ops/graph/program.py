@@ -5,14 +5,13 @@ Each parameter has a tree whose leaves are positions in the flat list of graph i
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import field
 from typing import Any
 
 from .frozen_class import frozen, frozen_object
-from .graph import Constant, Facts, Graph
+from .graph import Constant, Facts, Graph, Record
 from .text import plain_text
-from .traverse import leaves
 from .types import Type
 
 
@@ -54,6 +53,27 @@ class Parameter:
         """Whether it must be given."""
         return self.default is REQUIRED
 
+    def defaults(self) -> Iterator[tuple[Any, Any]]:
+        """The leaves of its tree, each with its part of the default; `REQUIRED` where there is none."""
+        return _beside(self.tree, self.default)
+
+
+def _beside(tree: Any, default: Any) -> Iterator[tuple[Any, Any]]:
+    """A file may hold a default of another form than its tree: what has no part of it gets `REQUIRED`."""
+    match tree:
+        case dict():
+            keyed = default if isinstance(default, dict) else {}
+            pairs = [(part, keyed.get(key, REQUIRED)) for key, part in tree.items()]
+        case tuple() | list() | Record():
+            parts = tree.items if isinstance(tree, Record) else tree
+            fits = isinstance(default, tuple | list) and len(default) == len(parts)
+            pairs = list(zip(parts, default if fits else [REQUIRED] * len(parts), strict=True))
+        case _:
+            yield tree, default
+            return
+    for part, value in pairs:
+        yield from _beside(part, value)
+
 
 @frozen
 class Parameters:
@@ -79,10 +99,11 @@ class Parameters:
         """
         found: list[str] = []
         for item in self.items:
-            slots = [leaf.index for leaf in leaves(item.tree) if isinstance(leaf, Slot)]
-            default = "" if item.required or not isinstance(item.tree, Slot) else f" = {plain_text(item.default)}"
-            marks = [" (written)" if index in written else "" for index in slots]
-            found += [f"{self.names[i]}: {self.types[i]}{default}{m}" for i, m in zip(slots, marks, strict=True)]
+            slots = [(leaf.index, default) for leaf, default in item.defaults() if isinstance(leaf, Slot)]
+            for index, default in slots:
+                given = "" if default is REQUIRED else f" = {plain_text(default)}"
+                mark = " (written)" if index in written else ""
+                found.append(f"{self.names[index]}: {self.types[index]}{given}{mark}")
             given = " (must be given)" if item.required else ""
             found += [] if slots else [f"{item.name}={plain_text(item.tree)}{given}"]
         return found

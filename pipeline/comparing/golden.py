@@ -16,9 +16,10 @@ from ...ops.graph.errors import GoldenMismatchError, SignatureError, shown
 from ...ops.graph.graph import Graph, Record
 from ...ops.runtime.primitives.named_tuples import is_record, map_values, to_record
 from ...serialization.golden import Example, Golden
-from ..running.binding import as_tensor, fixed
+from ..running.binding import as_tensor
 from ..running.handed import Looking
 from ..running.runner import may_write
+from ..running.stand_ins import fixed
 from .precision import TOLERANCES, output_precisions, precision, stepped_outputs
 from .processor import moved, processor, processor_text
 from .values import are_texts, compare_plain, compare_tensors, is_floating, is_number, relative_error

@@ -23,6 +23,7 @@ from ..rules.advice.loop_forms import loop_form, of_rounds
 from ..rules.gradients import ASKS_GRAD_MODE
 from ..rules.metadata import ROWS
 from ..signature.handlers import caught_errors
+from .plain_tables import OF_RUN_TIME
 
 
 class _HasGraph(Protocol):
@@ -41,6 +42,7 @@ _ASKED_BY_PLACE = "getitem gives"
 """How the refusal of a list begins whose items are tensors, one of which is asked for by its place."""
 _ANY_ROWS = "A list comprehension over them, or tracepack.map(fn, rows), keeps it free"
 _ANY_KEY = "table.get(key, default) takes any text, and so does table[key] where the example is a key of the table"
+_KEYED, _COMPARED = "because it was used as a key", "because it was compared"
 _ONLY = "the recording holds for one value only, because "
 
 
@@ -64,6 +66,8 @@ def telling(
         causes: why choices go one way only, by their places.
     """
     given = [_explained(_of_one_type(line, mixed), causes) for line in (*lines, *_lines(pipeline.graph))]
+    keyed = {line.partition(_KEYED)[0] for line in given if _KEYED in line}  # which Python compares with the keys
+    given = [line for line in given if _COMPARED not in line or line.partition(_COMPARED)[0] not in keyed]
     found = [line if refused is None else _with_cause(line, refused) for line in given]
     for line in dict.fromkeys([*found, *caught_errors(pipeline.graph)]):
         warnings.warn(line, UserWarning, stacklevel=user_stacklevel())
@@ -92,6 +96,8 @@ _BRANCHED = f"because {BRANCH}"
 
 def _with_cause(line: str, refused: RecordError) -> str:
     """A line whose advice helps nobody, since another line of the function is why, with that one in its place."""
+    if line.endswith(f". {_ANY_KEY}") and OF_RUN_TIME in refused.what:
+        return f"{line.removesuffix(f'. {_ANY_KEY}')}; {refused.what}. {refused.fix}"
     why = f"lists of any length were refused: {refused}"
     for advice, said in ((ANY_LENGTH, f", because {why}"), (_ANY_ROWS, f"; {why}"), (BOTH_WAYS, "")):
         if line.endswith(f". {advice}"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 
 from ...ops.graph.graph import Operator
@@ -23,7 +24,7 @@ def lookup(table: Any, keys: Any, default: Any = ...) -> Any:
     Args:
         table: a list or a tuple, whose keys are indices, a dict with texts or numbers as keys, or an array of one
             dimension. All entries are of one type, which is str, int, float, bool, or lists of them.
-        keys: a number or a text; a list of them, of any length; or a tensor of integers of any shape.
+        keys: a number or a text; a list of them, of any length; or a tensor or an array of integers of any shape.
         default: the entry of a key that the table lacks.
 
     Returns:
@@ -42,8 +43,10 @@ def lookup(table: Any, keys: Any, default: Any = ...) -> Any:
         tensor([5, 0])
     """
     rest = () if default is ... else (default,)
-    many = isinstance(keys, list | torch.Tensor)
     recorder = current()
+    if isinstance(keys, np.ndarray):
+        keys = torch.from_numpy(keys.copy()) if is_traced(keys) else torch.tensor(keys)
+    many = isinstance(keys, list | torch.Tensor)
     if not isinstance(recorder, Recorder) or not (is_traced(keys) or isinstance(keys, torch.Tensor)):
         plain = table.tolist() if hasattr(table, "tolist") else table
         return tables.lookup_all(plain, keys, *rest) if many else tables.lookup(plain, keys, *rest)

@@ -6,10 +6,16 @@ import enum
 from typing import Any
 
 import numpy as np
+import torch
 
 from ..proxies.tracer import Refuser
 
 MOST_ENTRIES = 1 << 20
+OF_RUN_TIME = "is asked by a traced key"
+_TENSORS = (
+    "Give it at most 32 tensors of one dtype and rank, and nothing else: {'a': rows['a'].x, 'b': rows['b'].x}[key]; of "
+    "more write torch.stack([*table.values()])[{'a': 0, 'b': 1}[key]]."
+)
 _KEYS = (str, int, float, bool)
 _ENTRIES = (str, int, float, bool)
 
@@ -68,7 +74,7 @@ def _plain(recorder: Refuser, entry: Any) -> Any:
         recorder.refuse(what, "Its functions may only compute and give one type; else trace a pipeline for each.")
     if type(entry) not in _ENTRIES:
         recorder.refuse(
-            f"a table whose entries are {type(entry).__module__}.{type(entry).__qualname__} is asked by a traced key",
-            "Stack tensors and index the stack: torch.stack(items)[i]. Keep texts and numbers in tables.",
+            f"a table whose entries are {type(entry).__module__}.{type(entry).__qualname__} {OF_RUN_TIME}",
+            _TENSORS if isinstance(entry, torch.Tensor) else "Keep texts, numbers and tensors in tables.",
         )
     return entry

@@ -19,7 +19,7 @@ from ...ops.graph.operators.names import allowed
 from ...ops.runtime.primitives.numpy import METHOD
 from ...ops.runtime.user_code import running_instruction
 from .base import Traced
-from .branches import BRANCH
+from .branches import BRANCH, PLAIN_FLOAT
 from .tracer import Tracer
 
 _USE = "Use numpy's functions on it, or torch.from_numpy to get a tensor."
@@ -137,7 +137,7 @@ class TracedArray(Traced):
         return int(self._pin("it was taken as a plain int"))
 
     def __float__(self) -> float:
-        return float(self._pin("it was taken as a plain float, as math does"))
+        return float(self._pin(PLAIN_FLOAT))
 
     def __complex__(self) -> complex:
         return complex(self._pin("it was taken as a plain complex number"))

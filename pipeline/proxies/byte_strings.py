@@ -5,7 +5,8 @@ A graph knows no bytes: an argument that is bytes is a tensor of uint8 there, an
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,18 @@ import torch
 from .tracer import Tracer
 
 _INSTEAD = "Decode it, go through its bytes, or make an array of it: numpy.frombuffer(data, dtype=numpy.uint8)."
+
+
+_LETTERS = "latin-1"
+"""The encoding in which each letter is one byte."""
+_WHITESPACE = b" \t\n\r\x0b\x0c"
+_OF_PARTS = ("find", "rfind", "index", "rindex", "count")
+_OF_WHITESPACE = ("strip", "lstrip", "rstrip", "split", "rsplit")
+_AS_TEXTS = (
+    *_OF_WHITESPACE, *_OF_PARTS, "startswith", "endswith", "replace", "removeprefix", "removesuffix", "partition",
+    "rpartition",
+)  # fmt: skip
+"""The methods that do to bytes what they do to the letters that stand for these: none asks what a letter is."""
 
 
 def to_bytes(tensor: torch.Tensor) -> bytes:
@@ -129,6 +142,106 @@ class TracedBytes:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or not hasattr(bytes, name):
             raise AttributeError(f"'bytes' object has no attribute {name!r}")
-        return self.tracer.refuse(f"bytes.{name} cannot be recorded", _INSTEAD)
+        if name not in _AS_TEXTS:
+            self.tracer.refuse(f"bytes.{name} cannot be recorded", _INSTEAD)
+
+        def call(*args: Any) -> Any:
+            if name in _OF_WHITESPACE and not any(arg is not None for arg in args[:1]):
+                if name.endswith("split"):
+                    self.tracer.refuse(
+                        f"bytes.{name} without a separator cannot be recorded", 'Write data.split(b" ").'
+                    )
+                args = (_WHITESPACE,)
+            if args and name in _OF_PARTS and type(args[0]) is int:
+                args = (bytes(args[:1]), *args[1:])
+            found = getattr(self.decode(_LETTERS), name)(*map(self._text, args))
+            return self._of_texts(found)
+
+        return call
+
+    def _text(self, thing: Any) -> Any:
+        """Bytes, or a tuple of them, as the text of which each letter is a byte; a number of a byte as it is."""
+        if type(thing) is tuple:
+            return tuple(map(self._text, thing))
+        if type(thing) is TracedBytes:
+            return thing.decode(_LETTERS)
+        return bytes(thing).decode(_LETTERS) if type(thing) in (bytes, bytearray) else thing
+
+    def _of_texts(self, found: Any) -> Any:
+        """What a method of texts gives, with bytes for texts."""
+        if type(found) is tuple:
+            return tuple(map(self._of_texts, found))
+        if isinstance(found, str):
+            return TracedBytes(self.tracer, self.tracer.scalar("encode", found, _LETTERS, "strict"))
+        if isinstance(found, list):
+            found.objects = PartsForm(self.tracer)  # type: ignore[attr-defined]  # it is a list of the recording
+        return found
 
     __hash__ = None  # type: ignore[assignment]  # a key would fix it
+
+
+@dataclass(frozen=True)
+class PartsForm:
+    """How bytes stand in a list that `split` makes: as texts, of which each letter is a byte."""
+
+    tracer: Tracer
+    kind = bytes
+    is_compared_otherwise = True
+
+    def plain(self, thing: Any) -> Any:
+        """What stands for bytes."""
+        return thing.decode(_LETTERS)
+
+    def __call__(self, text: Any) -> TracedBytes:
+        """The bytes for which a text stands."""
+        return TracedBytes(self.tracer, self.tracer.scalar("encode", text, _LETTERS, "strict"))
+
+
+@dataclass(frozen=True)
+class BytesForm:
+    """How bytes stand in a list of the graph, alone or as parts of tuples and records: as tensors of uint8.
+
+    Attributes:
+        tracer: of the recording.
+        kind: bytes, or the class of the container.
+        parts: the forms of its parts by their places or keys, None for one that is none.
+    """
+
+    tracer: Tracer
+    kind: type
+    parts: tuple[tuple[Any, BytesForm | None], ...] = ()
+    is_compared_otherwise = True
+
+    def plain(self, thing: Any) -> Any:
+        """What stands for bytes, or for a container that has them."""
+        if self.kind is bytes:
+            return thing.tensor if type(thing) is TracedBytes else torch.tensor(list(thing), dtype=torch.uint8)
+        return self._with_parts(thing, BytesForm.plain)
+
+    def __call__(self, item: Any) -> Any:
+        """The bytes, or the container that has them, for which something stands."""
+        return TracedBytes(self.tracer, item) if self.kind is bytes else self._with_parts(item, BytesForm.__call__)
+
+    def _with_parts(self, thing: Any, change: Callable[[BytesForm, Any], Any]) -> Any:
+        made = {key: thing[key] if form is None else change(form, thing[key]) for key, form in self.parts}
+        if self.kind is dict:
+            return made
+        return tuple(made.values()) if self.kind is tuple else self.kind(*made.values())
+
+
+def form_of_bytes(tracer: Tracer, found: Sequence[Any]) -> BytesForm | None:
+    """The form of what is bytes, or a container of one class that has some; None for anything else."""
+    if found and all(isinstance(each, bytes) for each in found):
+        return BytesForm(tracer, bytes) if any(type(each) is TracedBytes for each in found) else None
+    keys = {_keys(each) for each in found}
+    if len(keys) != 1 or None in keys:
+        return None
+    parts = tuple((key, form_of_bytes(tracer, [each[key] for each in found])) for key in _keys(found[0]) or ())
+    return BytesForm(tracer, type(found[0]), parts) if any(form is not None for _, form in parts) else None
+
+
+def _keys(thing: Any) -> tuple[Any, ...] | None:
+    """The keys or places of a record or a tuple; None for anything else."""
+    if type(thing) is dict:
+        return tuple(thing)
+    return tuple(range(len(thing))) if type(thing) is tuple or hasattr(type(thing), "_make") else None

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from ...ops.graph.graph import Guard, Node, Value
 from ...ops.runtime.user_code import names_to_unpack, running_instruction, user_line
 from .base import Traced, is_traced
@@ -22,6 +24,7 @@ CHANGED = "of a list of any length cannot be changed"
 GROWING = ("append", "extend", "insert", "sort", "reverse", "pop", "remove", "clear")
 """The methods that change a list of one name."""
 
+OF_TEXTS = "Go on with a list of them: names.tolist(), list(names), [str(name) for name in names]."
 NESTED: Any = object()
 _ITEMS = 2
 _OF_DEQUES = ("popleft", "appendleft")
@@ -41,6 +44,7 @@ class TracedList(Growing, Traced):
         with_none: an example of its items where some may be None, NESTED where parts of them may be; else None.
         samples: an item that it might have, where the example shows none.
         ends: whether it stands for a deque; most: how many items that keeps at most.
+        of_array: whether it stands for an array of texts, of one dimension.
         view: whether it stands for a range, or the keys, values or items of a dict, which equal no list.
         counted: whether a call has just taken its items, after which Python asks for the length as a hint.
     """
@@ -55,6 +59,7 @@ class TracedList(Growing, Traced):
     counted: bool = False
     ends: bool = False
     most: int | None = None
+    of_array = False
 
     def __init__(self, tracer: Tracer, value: Value, concrete: list[Any], varies: bool) -> None:
         self._bind(tracer, value, concrete, varies)
@@ -103,6 +108,8 @@ class TracedList(Growing, Traced):
         return int(self.tracer.pin(count, "the length of the list was read") if is_traced(count) else count)
 
     def __bool__(self) -> bool:
+        if self.of_array:
+            self._refuse_array()
         return bool(self.length() != 0)
 
     def __iter__(self) -> Any:
@@ -135,7 +142,10 @@ class TracedList(Growing, Traced):
             and not isinstance(index, slice)
         ):
             found.loop, found.place, found.shared = self.loop, PlaceOfEntry(self, index), _ITEMS * bool(self.shared)
-        return found if self.objects is None or isinstance(index, slice) else self.objects(found)
+        if isinstance(index, slice):
+            found.of_array = self.of_array
+            return found
+        return found if self.objects is None else self.objects(found)
 
     def __contains__(self, item: Any) -> bool:
         return bool(self.tracer.pin(self.tracer.scalar("contains", self, item), "it was searched"))
@@ -162,7 +172,15 @@ class TracedList(Growing, Traced):
             self.tracer.refuse(what, "Compare lists of them.")
         return self.tracer.scalar("eq", self, other)  # type: ignore[no-any-return]  # a traced bool
 
+    def _refuse_array(self) -> Any:
+        return self.tracer.refuse("more is asked of an array of texts than a recording has", OF_TEXTS)
+
     def __getattr__(self, name: str) -> Any:
+        if self.of_array and name in ("tolist", "shape", "size"):
+            found = partial(self.tracer.scalar, "list", self) if name == "tolist" else self.length()
+            return (found,) if name == "shape" else found
+        if self.of_array and hasattr(np.ndarray, name) and not name.startswith("__"):
+            return self._refuse_array()
         if name.startswith("__") or not hasattr(deque if self.ends else list, name):
             raise AttributeError(f"'list' object has no attribute {name!r}")
         if name in ("index", "count"):

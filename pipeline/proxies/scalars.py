@@ -21,6 +21,7 @@ from ...ops.graph.graph import Value
 from ...ops.graph.operators.names import allowed
 from ...ops.runtime.primitives.numpy import METHOD
 from .base import Traced
+from .branches import PLAIN_FLOAT
 from .tracer import Tracer
 from .values.known_values import known_value
 from .values.library_value import LibraryValue
@@ -107,7 +108,7 @@ class TracedNumber(Traced):
         return int(self._pin("it was taken as a plain int"))
 
     def __float__(self) -> float:
-        return float(self._pin("it was taken as a plain float, as math does"))
+        return float(self._pin(PLAIN_FLOAT))
 
     def __complex__(self) -> complex:
         return complex(self._pin("it was taken as a plain complex number"))

@@ -175,6 +175,13 @@ def _dtype_called(text: str, function: str) -> str:
 
 def is_recordable(leaf: Any) -> bool:
     """Whether a leaf of a result is recorded as an argument would be, rather than kept as it is."""
+    if hasattr(type(leaf), "of_array") and leaf.of_array:
+        leaf.tracer.refuse(
+            "the function returns an array of texts, which an archive cannot hold", "Return names.tolist()."
+        )
+    if hasattr(type(leaf), "of_array") and getattr(leaf.objects, "kind", None) is bytes:
+        fix = "Return [data.hex() for data in parts], and make bytes of it there."
+        leaf.tracer.refuse("the function returns a list of bytes, which an archive cannot hold", fix)
     kinds = (torch.Tensor, np.ndarray, np.generic, np.dtype)
     of_torch = (torch.dtype, torch.device, torch.layout, torch.memory_format)
     return is_traced(leaf) or isinstance(leaf, kinds + of_torch)
@@ -227,6 +234,8 @@ def plain_output(leaf: Any) -> Any:
         if is_held(leaf)
         else f"Return {form}: records are dicts, dataclasses or namedtuples."
         if (form := plain_form(leaf, "record"))
+        else "Return data.hex(), base64.b64encode(data).decode(), or list(data), and make bytes of it there."
+        if type(leaf) is TracedBytes
         else "Return tensors, arrays, numbers and strings in tuples, lists, dicts or namedtuples.",
     )
 

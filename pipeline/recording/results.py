@@ -13,7 +13,7 @@ from ...ops.runtime.primitives.named_tuples import is_record
 from ...ops.runtime.primitives.numpy import DTYPES
 from ..proxies.base import is_traced
 from ..proxies.dicts import TracedDict
-from ..proxies.lists import NESTED, WITH_NONE, TracedList
+from ..proxies.lists import NESTED, OF_TEXTS, WITH_NONE, TracedList
 from ..proxies.make import TracedOptional, gives_none_in_it, holds_none, sample_of, traced
 from ..proxies.tracer import Tracer
 from ..proxies.trees import list_type, plain_leaf, same_container
@@ -131,6 +131,8 @@ def record_scalar(recorder: Tracer, name: str, args: tuple[Any, ...], found: Any
         args: as the function gave them.
         found: the result on the example.
     """
+    if name not in _OF_ARRAYS_OF_TEXTS and any(type(arg) is TracedList and arg.of_array for arg in args):
+        recorder.refuse("more is asked of an array of texts than a recording has", OF_TEXTS)
     _refuse_objects(recorder, name, args)
     if not _takes_none(name, args):
         args = tuple(arg.given() if type(arg) is TracedOptional else arg for arg in args)
@@ -143,7 +145,7 @@ def record_scalar(recorder: Tracer, name: str, args: tuple[Any, ...], found: Any
     varies = bool(arrays and not kept) or any(map(recorder.values.varies, given_leaves))
     arguments = recorder.arguments(args)
     given = name in _SAME_ITEMS and type(args[0]) is TracedList and args[0].given
-    if given and isinstance(found, torch.Tensor):
+    if given and isinstance(found, torch.Tensor | np.ndarray):
         _refuse_result(recorder, name, found)
     sample, holds = _sample(recorder, name, args), gives_none_in_it(name, args)
     sample = found if holds and type(found) in SCALARS else sample
@@ -262,6 +264,19 @@ def _refuse_objects(recorder: Tracer, name: str, args: tuple[Any, ...]) -> None:
 
 
 _OF_PLACES = ("sorted_by", "foremost", "best_by", "reversed", "list", "getitem", "len", "cat_strings")
+_OF_ARRAYS_OF_TEXTS = (
+    "getitem",
+    "len",
+    "list",
+    "contains",
+    "sorted",
+    "reversed",
+    "zip",
+    "zip_strict",
+    "enumerate",
+    "str_join",
+)
+"""What gives for an array of texts what it gives for their list."""
 _SAME_ITEMS = ("sorted", "sorted_by", "foremost", "reversed", "list", "getitem")
 _TUPLES = ("zip", "zip_strict", "enumerate")
 

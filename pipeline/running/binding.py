@@ -5,15 +5,14 @@ Its data, which an archive stores, is `Parameters` of `ops.graph.program`; here 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from enum import Enum
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
 from ...ops.graph.errors import SignatureError
-from ...ops.graph.graph import Literal, Record
+from ...ops.graph.graph import Record
 from ...ops.graph.program import Parameters, Slot
 from ...ops.graph.text import plain_text
 from ...ops.graph.traverse import map_leaves
@@ -21,7 +20,7 @@ from ...ops.graph.types import STRINGS, ListType, TensorType, Type
 from ...ops.runtime.checks import check_item, not_a_tensor
 from .handed import Looking
 from .marks import Marks
-from .stand_ins import is_traced_list, plain_value, tensor_of_array
+from .stand_ins import fixed, is_traced_list, plain_value, same, tensor_of_array
 
 
 class Binding:
@@ -114,8 +113,8 @@ class Binding:
                 kind = self._parameters.types[index]
                 self._marks.check_class(self._parameters.names[index], value)
                 value = tensor_of_array(value)
-                if self._written and isinstance(value, np.ndarray):
-                    _require_memory(value, index in self._written, where)
+                for array in _arrays(value) if self._written else ():
+                    _require_memory(array, index in self._written, where)
                 flat[index] = to_leaf(self._converted(value, kind, where), kind, where)
             case Record():
                 fields = getattr(type(value), "_fields", tree.fields)
@@ -130,7 +129,7 @@ class Binding:
                 self._mapping(tree, value, where, flat)
             case _:
                 value = plain_value(value)
-                if not _same(fixed(value), tree):
+                if not same(fixed(value), tree):
                     raise SignatureError(
                         "a fixed value differs",
                         where=f"input {where!r}", got=_brief(value), expected=plain_text(tree)[:80],
@@ -148,10 +147,14 @@ class Binding:
     def _sequence(self, tree: Sequence[Any], value: Any, where: str, flat: list[Any], kind: type[Any]) -> None:
         if not isinstance(value, kind) or len(value) != len(tree):
             got = f"{type(value).__name__} of {len(value)}" if isinstance(value, tuple | list) else type(value).__name__
+            fix = (_FREE if kind is list else _TUPLE) if type(value) is kind else ""
             raise SignatureError(
-                "another structure", where=f"input {where!r}", got=got, expected=f"{kind.__name__} of {len(tree)}",
-                fix=_FREE if kind is list and isinstance(value, list) else "",
-            )  # fmt: skip
+                "another structure",
+                where=f"input {where!r}",
+                got=got,
+                expected=f"{kind.__name__} of {len(tree)}",
+                fix=fix,
+            )
         for index, (part, item) in enumerate(zip(tree, value, strict=True)):
             self._fill(part, item, f"{where}[{index}]", flat)
 
@@ -167,25 +170,8 @@ class Binding:
 _WITH_EXAMPLE = "Trace the function with an example of it that is a tensor, a number or a string."
 _OF_NONE = "Trace with an example that is no None; let float('nan'), -1 or '' stand for a value that may be missing."
 _OF_KEYS = "Where the keys vary, let the function take two lists, of the keys and of the values."
-_FREE = "A list comprehension over it, or tracepack.map(fn, items), keeps its length free, where all items are alike."
-
-
-def fixed(value: Any) -> Any:
-    """A value that a signature holds, in the form of the IR: a dtype, a device, a member of an Enum by name."""
-    if isinstance(value, torch.dtype):
-        return Literal("dtype", str(value).removeprefix("torch."))
-    if isinstance(value, torch.device):
-        return Literal("device", str(value))
-    if isinstance(value, Enum):
-        return Literal("enum", f"{type(value).__qualname__}.{value.name}")
-    if type(value) in (slice, range):
-        return Literal(type(value).__name__, repr(value))
-    return tuple(map(fixed, value)) if type(value) is tuple else value
-
-
-def _same(value: Any, wanted: Any) -> bool:
-    """Whether two fixed values are equal, and of one type: True is not 1; a NaN is equal to a NaN."""
-    return type(value) is type(wanted) and (value == wanted or (value != value and wanted != wanted))
+_FREE = "It has the length of the example; trace says why, and what keeps it free."
+_TUPLE = "Trace with a list: it may have any length, where the function goes through it and its items are alike."
 
 
 def _require_order(tree: Any, value: Any, where: str) -> None:
@@ -220,7 +206,7 @@ def to_leaf(value: Any, kind: Type, where: str) -> Any:
         SignatureError: the value is of another kind than the input.
     """
     if isinstance(kind, TensorType):
-        tensor = as_tensor(value)
+        tensor = as_tensor(bytes(value) if isinstance(value, bytearray | memoryview) else value)
         if tensor is None:
             raise not_a_tensor(f"input {where!r}", kind, value)
         return tensor
@@ -324,6 +310,15 @@ def _from_numpy(array: np.ndarray[Any, Any]) -> torch.Tensor:
     except (TypeError, ValueError) as error:
         fix = "Pass its texts as a list: array.tolist()." if array.dtype.kind == "U" else ""
         raise SignatureError("torch has no dtype for the array", got=f"numpy {array.dtype}", fix=fix) from error
+
+
+def _arrays(value: Any) -> Iterator[np.ndarray[Any, Any]]:
+    """The arrays of an input, which may be a list of any length."""
+    if isinstance(value, np.ndarray):
+        yield value
+    elif isinstance(value, list | tuple | dict):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _arrays(item)
 
 
 def _require_memory(array: np.ndarray[Any, Any], written: bool, where: str) -> None:

@@ -22,7 +22,7 @@ from ...ops.graph.errors import SignatureError
 from ...ops.graph.graph import SOURCES, BodyCall, KernelCall, Node, Operator
 from ...ops.graph.memory import touched
 from ...ops.graph.program import Program, Slot
-from ...ops.graph.traverse import every_node, walk
+from ...ops.graph.traverse import every_node, leaves, walk
 from ...ops.graph.types import SCALARS, STRINGS, TensorType
 from ...ops.runtime.checks import tensor_check
 from ...ops.runtime.interrupts.changes import forkable, release
@@ -128,7 +128,7 @@ class Runner:
     def _entry_inputs(self) -> EntryInputs | None:
         """The inputs as the fast entry takes them; None where one of them is a container, or of no plain class."""
         # A fixed parameter is usually left out; a feed that names it goes the slow way, which compares it.
-        items = [p for p in self.program.parameters.items if p.required or isinstance(p.tree, Slot)]
+        items = [p for p in self.program.parameters.items if p.required or _has_slots(p.tree)]
         kinds = [value.type for value in self.program.graph.inputs]
         plain = all(isinstance(kind, TensorType) or kind == STRINGS or kind in CLASSES for kind in kinds)
         if self.marks.keywords or not kinds or not plain or not all(isinstance(item.tree, Slot) for item in items):
@@ -249,6 +249,10 @@ class Runner:
         """The state, complete: a generated function binds the tensors that it uses when it is made."""
         _ = self.plan.checked
         return self.plan.state
+
+
+def _has_slots(tree: Any) -> bool:
+    return any(isinstance(leaf, Slot) for leaf in leaves(tree))
 
 
 def _uncompiled(entry: Callable[[Mapping[str, Any]], Any]) -> Callable[[Mapping[str, Any]], Any]:

@@ -52,7 +52,8 @@ def arguments(process: Callable[..., Any], examples: tuple[Any, ...], named: dic
     found: list[Given] = []
     skipped = False  # a parameter before was left out, so that later ones must be passed by keyword
     for name, parameter in signature.parameters.items():
-        default = parameter.default if is_plain(parameter.default) else REQUIRED
+        held = is_data(parameter.default) if name in given else is_plain(parameter.default)
+        default = parameter.default if held else REQUIRED
         if parameter.default is inspect.Parameter.empty and given.get(name, REQUIRED) is None:
             default = None  # a None need not be given
         if parameter.kind is inspect.Parameter.VAR_KEYWORD:
@@ -67,6 +68,15 @@ def arguments(process: Callable[..., Any], examples: tuple[Any, ...], named: dic
         else:
             skipped = True
     return found
+
+
+def is_data(value: Any) -> bool:
+    """Whether a value is plain, or a list, a dict or a namedtuple of such."""
+    if isinstance(value, tuple) or type(value) is list:
+        return all(map(is_data, value))
+    if type(value) is dict:
+        return all(type(key) in (str, int, float, bool) and is_data(item) for key, item in value.items())
+    return is_plain(value)
 
 
 def is_plain(value: Any) -> bool:

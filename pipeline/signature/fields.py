@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...ops.graph.graph import Constant, Graph, Literal, Record, Value
-from ...ops.graph.program import Parameters, Slot
+from ...ops.graph.program import REQUIRED, Parameters, Slot
 from ...ops.graph.types import ListType, TensorType, Type
 from .container_kinds import containers
 
@@ -54,9 +54,9 @@ def input_fields(parameters: Parameters) -> list[SignatureField]:
                 SignatureField(item.name, (item.name,), FIXED, default=_plain(item.tree), required=item.required)
             )
             continue
-        for path, leaf in parts:
+        for (path, leaf), (_, part) in zip(parts, item.defaults(), strict=True):
             if isinstance(leaf, Slot):
-                default = None if item.required else _at(item.default, path[1:])
+                default = None if part is REQUIRED else _plain(part)
                 kind = parameters.types[leaf.index]
                 found.append(_field(parameters.names[leaf.index], path, kind, default, item.required))
             else:
@@ -104,12 +104,6 @@ def _walk(tree: Any, path: Path) -> Iterator[tuple[Path, Any]]:
         yield from _walk(part, (*path, key))
 
 
-def _at(tree: Any, path: Path) -> Any:
-    for key in path:
-        tree = tree[key]
-    return _plain(tree)
-
-
 def _name(path: Path) -> str:
     return str(path[0]) + "".join(f"[{key!r}]" for key in path[1:])
 
@@ -118,4 +112,6 @@ def _plain(tree: Any) -> Any:
     """A fixed value as plain data: a dtype and a device by name."""
     if isinstance(tree, Literal):
         return tree.name
-    return tuple(map(_plain, tree)) if type(tree) is tuple else tree
+    if type(tree) is dict:
+        return {key: _plain(item) for key, item in tree.items()}
+    return type(tree)(map(_plain, tree)) if type(tree) in (tuple, list) else tree

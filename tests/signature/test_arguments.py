@@ -99,7 +99,8 @@ def test_an_example_in_place_of_a_default_makes_an_input_that_keeps_the_default(
 
 
 def test_a_default_of_another_type_than_the_example_is_none_of_the_signature() -> None:
-    mod = tracepack.trace(lambda x, scale=2: x * scale, torch.ones(3), 1.5)
+    with pytest.warns(UserWarning, match="the default of 'scale' does not count"):
+        mod = tracepack.trace(lambda x, scale=2: x * scale, torch.ones(3), 1.5)
     assert mod.signature == "(x: f32[N], scale: float) -> f32[N]"
     with pytest.raises(tracepack.SignatureError, match="input 'scale': missing input"):
         mod(torch.ones(3))

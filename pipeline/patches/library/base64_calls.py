@@ -59,6 +59,18 @@ def _fixed(name: str) -> Callable[..., Any]:
     return call
 
 
+def from_bytes(data: Any, byteorder: Any = "big", *, signed: bool = False) -> Any:
+    """Stands for `int.from_bytes`."""
+    recorder = active()
+    if recorder is None or type(data) is not TracedBytes:
+        return int.from_bytes(data, byteorder, signed=signed)
+    if signed or byteorder not in ("big", "little"):
+        fix = "Use torch.frombuffer(bytearray(data), dtype=torch.int32).item(), with the dtype of as many bytes."
+        recorder.refuse("int.from_bytes of bytes that are decided at run time has no sign", fix)
+    digits = recorder.scalar("hex", data.tensor if byteorder == "big" else data.tensor.flip(0))
+    return recorder.scalar("int", recorder.scalar("join_texts", "0", digits), 16)
+
+
 def fromhex(text: Any) -> Any:
     """Stands for `bytes.fromhex`."""
     recorder = active()

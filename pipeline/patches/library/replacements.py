@@ -27,6 +27,7 @@ from ...lists.iterating import chained, paired, sliced
 from ...lists.mapping import as_rows, each
 from ...lists.reductions import accumulated, reduced
 from ...lists.walking.iterators import collected
+from ...lists.walking.text_arrays import asks_texts, texts_at
 from ...proxies.base import is_traced
 from ...proxies.byte_strings import TracedBytes
 from ...proxies.lists import TracedList
@@ -36,7 +37,7 @@ from ...rules.assertions import required
 from ..python.conditions.demanded import asserted
 from ..python.operations import active, holds_traced
 from ..redirect import stand_in_of
-from .base64_calls import OF_BASE64, fromhex
+from .base64_calls import OF_BASE64, from_bytes, fromhex
 from .given_functions import recorded
 from .orders import OF_ORDERS
 from .tallies import counted, flattened, from_keys
@@ -285,7 +286,20 @@ _CHECKS = (
     "_check", "_assert", "_assert_async", "_check_value", "_check_index", "_check_type", "_check_not_implemented",
 )  # fmt: skip
 
-OF_NUMPY = {"frombuffer": array_from_buffer, **{name: _of_arrays(name) for name in _TAKE_ARRAYS}}
+
+def _take(a: Any, indices: Any, *args: Any, **options: Any) -> Any:
+    """Stands for `numpy.take`, which knows of no arrays of texts."""
+    recorder = active()
+    if recorder is not None and not args and not options and asks_texts(recorder, a, indices):
+        return texts_at(recorder, a, indices)
+    return np.take(a, indices, *args, **options)
+
+
+OF_NUMPY: dict[str, Callable[..., Any]] = {
+    "frombuffer": array_from_buffer,
+    "take": _take,
+    **{name: _of_arrays(name) for name in _TAKE_ARRAYS},
+}
 """What stands for functions of numpy that torch has by the same names."""
 
 MODULES: dict[str, tuple[Any, dict[str, Callable[..., Any]]]] = {
@@ -311,6 +325,7 @@ MODULES: dict[str, tuple[Any, dict[str, Callable[..., Any]]]] = {
     **{name: (base64, {name: function}) for name, function in OF_BASE64.items()},
     **{name: (module, {name: function}) for name, (module, function) in OF_IDENTITY.items()},
     "fromhex": (bytes, {"fromhex": fromhex}),
+    "from_bytes": (int, {"from_bytes": from_bytes}),
     **{kind.__name__: (datetime, {kind.__name__: function}) for kind, function in CLASSES.items()},
     "Decimal": (decimal, {"Decimal": made}),
     **{name: (module, {name: function}) for name, (module, function) in (OF_TEXTS | OF_BYTES).items()},

@@ -11,6 +11,7 @@ import itertools
 import json
 import math
 import re
+import statistics
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -19,6 +20,7 @@ from typing import Any
 
 import torch
 
+from ....ops.graph.operators.names import STATISTICS
 from ...lists import mapping
 from ...lists.fold import Fold
 from ...lists.iterating import are_nobodys, beside, goes_through_list, references, until
@@ -39,7 +41,7 @@ from ..expressions import EXPRESSIONS, RegularExpressions
 from ..library.base64_calls import OF_BASE64
 from ..library.given_functions import keys_of, recorded
 from ..library.orders import OF_ORDERS
-from ..library.replacements import OF_ITERABLES, accumulate, buffer_of, dumps, normalize, padded, power, reduce
+from ..library.replacements import MODULES, OF_ITERABLES, accumulate, buffer_of, dumps, normalize, padded, power, reduce
 from ..library.tables.asked_table import as_plain
 from ..library.tallies import counted, to_set
 from ..library.values.dates import CLASSES, METHODS
@@ -329,6 +331,7 @@ _STAND_INS: list[tuple[Any, Callable[..., Any]]] = [
     *((getattr(base64, name), function) for name, function in OF_BASE64.items()),
     *CLASSES.items(), *METHODS.items(), (Decimal, made),
     (json.dumps, dumps), (unicodedata.normalize, normalize),
+    *((getattr(statistics, name), MODULES[name][1][name]) for name in STATISTICS),
     *((getattr(re, name), getattr(RegularExpressions(re), name)) for name in EXPRESSIONS),
 ]  # fmt: skip
 

@@ -7,6 +7,7 @@ part, and leaves any other call to the receiver itself.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from types import ModuleType
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ....ops.graph.operators.names import TEXT_METHODS
+from ....ops.graph.operators.names import MATH, TEXT_METHODS
 from ...lists import mapping
 from ...lists.formats import filled_in
 from ...lists.pieces import Pieces
@@ -133,6 +134,8 @@ def _receiver(name: str) -> Callable[[Any], Any]:
             return _Module(np, OF_NUMPY)
         if name in special.NAMES and thing is special.module():
             return _Module(thing, {name: special.function(name)})
+        if thing is math and hasattr(math, name):
+            return _Module(math, {name: stand_in_of(getattr(math, name))})
         if module is not None and thing is module:
             return _Module(module, functions)
         if name in OF_CLASSES and thing in CLASSES:
@@ -209,6 +212,8 @@ def _modulo(operands: Any) -> Any:
     return values, PlainText(text) if type(text) is str and active() is not None else text
 
 
+_OF_MATH = (*MATH, "pow", "prod", "fsum")
+"""Functions of math, which a function may have imported itself."""
 RECEIVERS: dict[str, HandedOver] = {
     name: HandedOver(_receiver(name))
     for name in (
@@ -224,6 +229,8 @@ RECEIVERS: dict[str, HandedOver] = {
         "update",
         *_OF_SETS,
         *EXPRESSIONS,
+        *_OF_MATH,
+        *OF_NUMPY,
         *MODULES,
         *special.NAMES,
         *OF_CLASSES,

@@ -17,6 +17,7 @@ from ....ops.tracing_hook import current
 from ...lists.iterating import goes_through_list, listed
 from ...lists.loop import Loop
 from ...lists.mapping import as_rows
+from ...lists.walking.text_arrays import asks_texts, texts_at
 from ...proxies.arrays import TracedArray
 from ...proxies.base import is_free_shape, is_traced
 from ...proxies.byte_strings import TracedBytes
@@ -105,8 +106,8 @@ def _subscript(operands: Any) -> Any:
         container, key = of_parts(recorder, container, key)
     if type(container) in (list, tuple, str):
         key = number_of(recorder, key)
-    if isinstance(container, np.ndarray) and container.dtype.kind == "U" and type(key) is TracedArray:
-        recorder.refuse("an array of texts was asked by an array", "Write a list: tracepack.lookup(texts, tensor).")
+    if asks_texts(recorder, container, key):
+        return slice(None), texts_at(recorder, container, key)
     of_arrays = (TracedNumber, TracedArray, tuple)
     if not holds_traced(key) or (type(container) is np.ndarray and not isinstance(key, of_arrays)):
         return key, container
@@ -261,6 +262,7 @@ def _filtered(wanted: bool, place: Any) -> Callable[[Any], Any]:
 
 def truth_of(recorder: Recorder, found: Any) -> Any:
     """A condition as a number of the recording, where it is of the recording."""
+    found = found.length() != 0 if type(found) is TracedBytes else found
     found = found.truth() if type(found) is MaybeThing else own_truth(recorder, number_of(recorder, found))
     return recorder.scalar("bool", found) if type(found) in _OWN else found
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..byte_strings import form_of_bytes
 from ..loops.copies import Copies
 from ..tracer import Tracer
 from .members import MemberForm, members_of
@@ -75,6 +76,7 @@ def form_of_made(found: Sequence[Any], copies: Copies) -> MadeForm | None:
 
 
 def form_of_results(recorder: Tracer, found: Sequence[Any]) -> Any:
-    """The form of what a loop gives on its ways, where that is members of an Enum or other objects; else None."""
+    """The form of what a loop gives on its ways, that is members of an Enum, bytes or other objects; else None."""
     kind = members_of(found)
-    return form_of_made(found, recorder.rounds.copies) if kind is None else MemberForm(recorder, kind)
+    made = form_of_made(found, recorder.rounds.copies) if kind is None else MemberForm(recorder, kind)
+    return made or form_of_bytes(recorder, found)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import warnings
 
+import numpy as np
 import pytest
+import torch
 
 import tracepack
 from tests.everyday.case import Case, check, loaded
@@ -21,6 +23,13 @@ FIXED = {
     "a large number beside a NaN": ([math.nan, 2**53 + 1], "in one and an int that no float is"),
     "a key that is missing": ([{"x": 1}, {"x": 1, "y": 2}], "because the key 'y' is missing in one"),
     "an empty list in a record": ([{"x": ["a"]}, {"x": []}], "because 'x' is an empty list in one"),
+    "arrays of two dtypes": (
+        [np.ones(2), np.ones(2, np.float32)], "because an item is of float64 in one and of float32 in another"
+    ),
+    "tensors of two ranks": ([torch.ones(2), torch.ones(2, 2)], "an item is of rank 1 in one and of rank 2 in"),
+    "an array in a record": ([{"x": np.ones(2)}, {"x": np.ones((1, 1))}], "'x' is of rank 1 in one and of rank 2 in"),
+    "a tensor and an array": ([np.ones(2), torch.ones(2)], "an item is a tensor in one and an array in another"),
+    "a tensor with gradients": ([torch.ones(2, requires_grad=True)], "because an item requires gradients. Trace with"),
     "an empty list in a list": ([[1], []], "because an item is an empty list in one"),
 }  # fmt: skip
 

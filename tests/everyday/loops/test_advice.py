@@ -51,7 +51,7 @@ REFUSED = {
     ),
     "a text of JSON": (lambda x: json.loads(f"[{x.max().item()}]"), "Do it before, and pass what it gives"),
     "a number of bytes": (
-        lambda x: int.from_bytes(f"{x.argmax().item()}".encode(), "little"),
+        lambda x: int.from_bytes(f"{x.argmax().item()}".encode(), "little", signed=True),
         r"Use torch.frombuffer\(bytearray\(data\), dtype=torch.int32\).item\(\), with the dtype",
     ),
     "a generator of numpy": (
@@ -63,8 +63,8 @@ REFUSED = {
         "Write numerator / denominator, which is recorded",
     ),
     "an array of texts": (
-        lambda x: np.array(LABELS)[x.argsort().numpy()],
-        r"Write a list: tracepack.lookup\(texts, tensor\)",
+        lambda x: np.array(LABELS)[x[None].argsort().numpy()],
+        r"Write tracepack.lookup\(texts, ids\)",
     ),
 }
 
@@ -80,9 +80,9 @@ def test_a_refusal_shows_a_form_that_is_recorded(name) -> None:
 FORMS = {
     "a number of bytes": (
         lambda data: torch.frombuffer(bytearray(data[:4]), dtype=torch.int32).item(),
-        lambda data: int.from_bytes(data[:4], "little"),
+        lambda data: int.from_bytes(data[:4], "little", signed=True),
         [b"abcdef"],
-        [b"\x01\x02\x03\x7f\xff"],
+        [b"\x01\x02\x03\xff\xff"],
     ),
     "a fraction": (lambda n, d: n / d, lambda n, d: float(Fraction(n, d)), [1, 3], [4, 6]),
     "a greatest common divisor": (

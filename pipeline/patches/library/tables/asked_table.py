@@ -16,7 +16,7 @@ from ....proxies.values.members import TracedMember, member_kind
 from ....proxies.values.plain_objects import ObjectForm, form_of
 from ....recording.guards import HELD
 from ....recording.recorder import Recorder
-from .chosen_functions import chosen_function
+from .chosen_functions import chosen_function, chosen_tensor
 
 
 class AskedTable:
@@ -37,6 +37,8 @@ class AskedTable:
             return TracedMember(recorder, kind, AskedTable(recorder, _names(plain))[key])
         if (function := chosen_function(recorder, plain, key)) is not None:
             return function
+        if (tensor := chosen_tensor(recorder, plain, key)) is not None:
+            return tensor
         if (form := self._form()) is not None:
             return form(AskedTable(recorder, self._tuples(form))[key])
         if (parts := columns(plain)) is not None:
@@ -68,6 +70,8 @@ class AskedTable:
         """As for dict."""
         if (function := chosen_function(self.recorder, self.plain, key, default)) is not None:
             return function
+        if (tensor := chosen_tensor(self.recorder, self.plain, key, default)) is not None:
+            return tensor
         if default is None and not self._has_plain_entries():
             return self[key] if self._has(key) else None
         if (kind := _members(self.plain)) is not None and member_kind(default) is kind:

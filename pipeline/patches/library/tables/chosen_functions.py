@@ -6,6 +6,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
+import torch
+
 from .....ops.graph.operators.names import TEXT_METHODS
 from .....ops.runtime.user_code import asking_frame, attribute
 from ....proxies.values.call_only import CallOnly
@@ -80,3 +83,25 @@ def chosen_function(recorder: Recorder, table: Any, key: Any, *default: Any) -> 
     places = dict(zip(table, range(len(table)), strict=True)) if type(table) is dict else list(range(len(table)))
     place = recorder.scalar("lookup", places, key, *([len(table)] if default else []))
     return ChosenFunction(recorder, functions, place, asked)
+
+
+def chosen_tensor(recorder: Recorder, table: Any, key: Any, *default: Any) -> Any:
+    """The tensor or the array of a table that a key of the recording asks for: the file takes that of the key.
+
+    It is None for a table of other things, and where the entries were found to have several types or ranks.
+    """
+    entries = [*(table.values() if type(table) is dict else table), *default] if type(table) in _TABLES else []
+    kinds = {np.ndarray if isinstance(entry, np.ndarray) else type(entry) for entry in entries}
+    if len(kinds) != 1 or not kinds <= {torch.Tensor, torch.nn.Parameter, np.ndarray}:
+        return None
+    given = [partial(_itself, entry) for entry in entries]
+    functions = dict(zip(table, given, strict=False)) if type(table) is dict else given[: len(table)]
+    found = chosen_function(recorder, functions, key, *given[len(table) :])
+    return None if found is None else found()
+
+
+_TABLES = (dict, list, tuple)
+
+
+def _itself(entry: Any) -> Any:
+    return entry
