@@ -33,7 +33,7 @@ from .recheck.answers import by_chance, difference, shares_otherwise
 from .recheck.containers import has_dict, ordered, plain
 from .recheck.glimpses import has_float, itself, named_ints, one_float, one_whole, outline, parameter, shapes, whole
 from .recheck.key_order import has_order, key_orders, turned
-from .recheck.mismatch import Mismatch, differing, raised
+from .recheck.mismatch import Mismatch, note, raised
 from .recheck.reach.later import Moves, in_later_states, moved
 from .recheck.reach.objects import Objects
 from .recheck.sizes import has_other_dtypes
@@ -83,10 +83,7 @@ class Replay:
 
     def mismatch(self) -> Mismatch | None:
         """The first call in which the two differ."""
-        found = self._in_turn() or self._with_models()
-        if found is not None and (noted := differing.get()) is not None:
-            noted.append(found)
-        return found
+        return note(self._in_turn() or self._with_models())
 
     def recorded_after(self, more: int, record: Callable[[], Made]) -> Made | None:
         """One more recording, after some calls and `more`, with what they left in objects; None where that fails."""

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..graph.graph import Body, BodyCall, Constant, Graph, Guard, KernelCall, Node, Operator, Value, target_name
-from ..graph.memory import touched
 from ..graph.operators.names import ARITHMETIC, GRADIENTS, OF_ARRAYS, is_mark
+from ..graph.sharing.memory import touched
 from ..graph.traverse import bodies, every_node, leaves, subgraphs, uses
 from ..graph.types import BOOL, FLOAT, INT, TensorType
 from ..runtime.placement import accelerator_mark, goes_to_cpu

@@ -16,7 +16,7 @@ from ..graph.device import Device
 from ..graph.errors import LoweringError, OutsideError
 from ..graph.graph import Body, Facts, KernelCall
 from ..graph.guards import Expression
-from ..graph.memory import touched
+from ..graph.sharing.memory import touched
 from ..graph.types import TensorType
 from ..runtime.checks import size_of
 from ..runtime.placement import home_of_body

@@ -18,8 +18,8 @@ from ..graph.device import CPU, Device
 from ..graph.errors import GraphError, TracepackError
 from ..graph.graph import Body, BodyCall, Constant, Graph, Guard, KernelCall, Node, Operator, Value
 from ..graph.kernel import Kernel
-from ..graph.memory import may_join
 from ..graph.operators.names import is_mark
+from ..graph.sharing.memory import may_join
 from ..graph.traverse import leaves, uses
 from ..graph.types import ANY, BOOL, FLOAT, INT, TensorType
 from .inplace import Grown, grown_in_place, in_place

@@ -16,7 +16,7 @@ import torch
 
 from ..graph.device import CPU, Device, parse_device
 from ..graph.graph import Body, Constant, Graph, Guard, Node
-from ..graph.memory import Touched, touched
+from ..graph.sharing.memory import Touched, touched
 from ..graph.traverse import written_out
 from .checks import fail_guard, input_check, output_check
 from .emitter import Emitter

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..graph.device import Device
 from ..graph.graph import Body, Constant, Graph, Literal, Node, Record, SizeTuple, Value
 from ..graph.kernel import Kernel
-from ..graph.memory import handed_on
+from ..graph.sharing.memory import handed_on
 from ..graph.traverse import leaves
 from ..graph.types import TensorType
 from .primitives.named_tuples import as_size

@@ -41,7 +41,7 @@ from .identity_tests import compares_identity, with_identity
 from .library import special
 from .library.extremes import extreme
 from .library.extremes import running as _active
-from .library.values.identity import refuse_another
+from .library.values.one_object import refuse_another
 from .plain_code.calling import BLOCKS
 from .plain_code.written_codes import remember
 from .python.callees import register

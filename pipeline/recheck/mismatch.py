@@ -86,3 +86,10 @@ def raised(error: Exception, own: bool) -> str:
         return ""
     said = (str(error).strip().splitlines() or [""])[-1]  # the lines before are TorchScript's stack
     return f"it answers where the function raises {type(error).__name__}: {said}"
+
+
+def note(found: Mismatch | None) -> Mismatch | None:
+    """Takes note of a difference, where somebody wants to know."""
+    if found is not None and (noted := differing.get()) is not None:
+        noted.append(found)
+    return found

@@ -14,8 +14,8 @@ import torch
 
 from ...ops.graph.errors import RecordError
 from ...ops.graph.graph import Graph
-from ...ops.graph.memory import touched
 from ...ops.graph.program import Program
+from ...ops.graph.sharing.memory import touched
 from ...ops.graph.traverse import bodies, constants
 from ...ops.op import InferenceOp
 from .answers import difference

@@ -17,7 +17,7 @@ from torch.utils import _pytree as pytree
 
 from ...ops.graph.errors import RecordError, SignatureError, TracepackError
 from ...ops.graph.graph import Constant, Graph, Node, Operator
-from ...ops.graph.memory import handed_on
+from ...ops.graph.sharing.memory import handed_on
 from ...ops.graph.traverse import leaves as leaves_of
 from ...ops.graph.types import ANY, Type
 from ...ops.runtime.placement import home_of

@@ -20,8 +20,8 @@ import torch
 from ...ops.graph.device import CPU, Device
 from ...ops.graph.errors import SignatureError
 from ...ops.graph.graph import SOURCES, BodyCall, KernelCall, Node, Operator
-from ...ops.graph.memory import touched
 from ...ops.graph.program import Program, Slot
+from ...ops.graph.sharing.memory import touched
 from ...ops.graph.traverse import every_node, leaves, walk
 from ...ops.graph.types import SCALARS, STRINGS, TensorType
 from ...ops.runtime.checks import tensor_check

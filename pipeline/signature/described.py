@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...ops.graph.errors import one_line
 from ...ops.graph.graph import Graph
-from ...ops.graph.memory import touched
 from ...ops.graph.program import Program
+from ...ops.graph.sharing.memory import touched
 from ...ops.graph.text import guards_text, types_text
 from ..running.conditions import conditions
 

@@ -7,7 +7,7 @@ import numpy as np
 import tracepack
 from tests.security.forge import apply, tensor
 from tracepack.ops.graph.graph import Graph
-from tracepack.ops.graph.memory import touched
+from tracepack.ops.graph.sharing.memory import touched
 
 
 def _loop(places, written, count=2):

@@ -12,7 +12,7 @@ import tracepack
 from tests.security.forge import apply, archive_of, body_of, call, one_node, tensor
 from tracepack.ops.graph.errors import GraphError
 from tracepack.ops.graph.graph import Constant, Graph, Node, Operator, Value
-from tracepack.ops.graph.memory import touched
+from tracepack.ops.graph.sharing.memory import touched
 from tracepack.ops.graph.types import ANY, ARRAY, INT
 
 

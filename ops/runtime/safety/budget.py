@@ -98,7 +98,7 @@ class Budget:
         """
         foresees = name.startswith(("aten.", "torch."))
         if name == CODE:
-            from ..primitives.plain_code.metering import Meter, under  # few files have one
+            from ..primitives.plain_code.one_run.metering import Meter, under  # few files have one
 
             function = under(Meter(self.tick, self.spend), function)
 

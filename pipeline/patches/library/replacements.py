@@ -44,7 +44,7 @@ from .tallies import counted, flattened, from_keys
 from .values.dates import CLASSES
 from .values.decimals import made
 from .values.digests import OF_BYTES
-from .values.identity import OF_IDENTITY
+from .values.one_object import OF_IDENTITY
 from .values.text_calls import OF_TEXTS
 
 

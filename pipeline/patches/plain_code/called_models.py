@@ -12,7 +12,7 @@ from torch.utils import _pytree as pytree
 
 from ....ops.graph.errors import RecordError, TracepackError
 from ....ops.graph.graph import Graph, Record
-from ....ops.graph.memory import touched
+from ....ops.graph.sharing.memory import touched
 from ....ops.graph.types import SCALARS
 from ....ops.lowering.user_model.isolate import KeptModel
 from ....ops.op import InferenceOp

@@ -29,11 +29,11 @@ from ..python.operations import active
 from ..redirect import stand_in
 from ..source.scoping import leaves
 from ..source.shared_parts import shared_names
-from .beginnings import made_names
 from .called_models import CalledModel, recorded_models
 from .encoding import Encoding
 from .opaque import Opaque
 from .plain_literals import NOT_PLAIN, UnplainError
+from .statements.beginnings import made_names
 
 OF_NUMBERS = "it gives a number of numpy, in whose place may be one of Python's on other data"
 

@@ -29,17 +29,17 @@ from ....ops.runtime.user_code import is_users
 from ...proxies.base import is_traced
 from ...proxies.trees import concrete
 from ..source.scoping import names_read, names_set
-from ..source.written_anew import definition_of
 from .call_forms import CallForm
 from .called_models import CalledModel, is_model
 from .naming import MISSING, Naming, Placing, is_object, of_library, of_numpy, of_torch, refuse_unplain, scopes, set_in
 from .plain_literals import UnplainError, is_member, is_plain, literal, name_of
-from .regions import ASKED, plainly
+from .statements.plain_forms import ASKED
 from .tensor_items import TensorItems
 from .user_classes.base_methods import BaseMethods, content
 from .user_classes.classes import is_of_user, source_of_class
 from .user_classes.made_once import apart
 from .user_classes.outside_objects import OutsideObjects, is_instance, is_outside_object
+from .user_functions import assigned, defined, definition_under, without_first
 from .user_lines import parsed, placed, written
 
 NAME = "block"
@@ -49,10 +49,9 @@ _GOING = (
     "filter", "divmod",
 )  # fmt: skip
 """Builtins that go through things, or choose among them, with numbers of numpy as they are."""
-_OF_METHODS = ("property", "classmethod", "staticmethod", "cached_property", "abstractmethod")
 
 
-class Attempt:
+class EncodingAttempt:
     """What an attempt gives: None where it fails."""
 
     found: ast.expr | None = None
@@ -142,11 +141,11 @@ class Encoding:
     def text(self) -> str:
         """The source of the block."""
         arguments = [ast.arg(name) for name, _ in (*self.given.values(), *self.models.values())]
-        constants = {name: _assigned(name, value) for name, _, value in self.constants.values()}
+        constants = {name: assigned(name, value) for name, _, value in self.constants.values()}
         made = {name: each for name, _, each in self.functions.values() if each is not None}
         outer, inner = apart({**constants, **made}, {each.arg for each in arguments} | self.outside.names())
         lines = [*inner, *self.outside.statements(), *self.lines]
-        function = _defined(NAME, ast.arguments([], arguments, None, [], [], None, []), lines)
+        function = defined(NAME, ast.arguments([], arguments, None, [], [], None, []), lines)
         return written([*self._names_in_errors([*outer, *lines]), *outer, function])
 
     def _names_in_errors(self, lines: list[ast.stmt]) -> list[ast.stmt]:
@@ -269,14 +268,14 @@ class Encoding:
         if key not in self.functions:
             name = f"C{len(self.functions)}_{kind.__name__}"
             self.functions[key] = (name, kind, None)
-            self.functions[key] = (name, kind, _assigned(name, source_of_class(self, kind)))
+            self.functions[key] = (name, kind, assigned(name, source_of_class(self, kind)))
         return self.functions[key][0]
 
     @contextmanager
-    def undone_if_unplain(self) -> Iterator[Attempt]:
+    def undone_if_unplain(self) -> Iterator[EncodingAttempt]:
         """An attempt to write down a thing, of which nothing stays where no block can have it."""
         kept = dict(self.constants), dict(self.functions), dict(self.given), dict(self.models), dict(self.outside.made)
-        of_torch, attempt = self.uses_torch, Attempt()
+        of_torch, attempt = self.uses_torch, EncodingAttempt()
         try:
             yield attempt
         except UnplainError:
@@ -293,10 +292,10 @@ class Encoding:
         name = f"F{len(self.functions)}_{function.__name__ if function.__name__.isidentifier() else 'function'}"
         self.functions[key] = (name, (function, owner), None)
         bases = BaseMethods(function)
-        made, objects = bases.visit(self._definition(function, name)), dict[str, Any]()
+        made, objects = bases.visit(definition_under(function, name)), dict[str, Any]()
         given = made.args
         if owner is not None:
-            objects[_without_first(function, given)] = owner
+            objects[without_first(function, given)] = owner
         named = function.__kwdefaults__ or {}
         given.defaults = [self.source_of(each) for each in function.__defaults__ or ()]
         given.kw_defaults = [self.source_of(named[e.arg]) if e.arg in named else None for e in given.kwonlyargs]
@@ -307,26 +306,12 @@ class Encoding:
         self.functions[key] = (name, (function, owner), made)
         return name
 
-    def _definition(self, function: FunctionType, name: str) -> ast.FunctionDef:
-        """The definition of a function of the user's under another name."""
-        made = definition_of(function)
-        if made is None:
-            raise UnplainError(f"the source of {function.__qualname__} is not at hand")
-        if isinstance(made, ast.Lambda):
-            made = _defined(name, made.args, [ast.copy_location(ast.Return(made.body), made)])
-        if not all(map(_is_of_method, made.decorator_list)):
-            raise UnplainError(f"{function.__qualname__} has a decorator")
-        (found,) = placed(plainly([made]), function.__code__)
-        assert isinstance(found, ast.FunctionDef)
-        found.name, found.decorator_list = name, []
-        return found
-
     def _function(
         self, body: list[ast.stmt], given: Sequence[str], known: Mapping[str, Any], objects: Mapping[str, Any]
     ) -> list[ast.stmt]:
         """The statements of a function, with the meaning of its global names."""
         arguments = ast.arguments([], [ast.arg(n) for n in dict.fromkeys([*given, *objects])], None, [], [], None, [])
-        whole = ast.fix_missing_locations(ast.Module([_defined(NAME, arguments, body)], []))
+        whole = ast.fix_missing_locations(ast.Module([defined(NAME, arguments, body)], []))
         for part in ast.walk(whole):
             if found := refused(part):
                 raise UnplainError(f"it has {found}")
@@ -344,10 +329,6 @@ class Encoding:
         return list(function.body)
 
 
-def _assigned(name: str, value: ast.expr) -> ast.stmt:
-    return ast.Assign([ast.Name(name, ast.Store())], value)
-
-
 def _stays(function: ast.expr, known: Mapping[str, Any]) -> bool:
     """Whether a call belongs to the block, also with arrays: of such a builtin, or of a class of numbers of numpy."""
     match function:
@@ -356,25 +337,3 @@ def _stays(function: ast.expr, known: Mapping[str, Any]) -> bool:
         case ast.Attribute(ast.Name(name), attribute) if known.get(name) is np:
             return isinstance(getattr(np, attribute, None), type)
     return False
-
-
-def _is_of_method(decorator: ast.expr) -> bool:
-    """Whether it is ``property``, ``side.setter`` and the like, of which the class itself tells."""
-    if isinstance(decorator, ast.Attribute):
-        return decorator.attr in ("setter", "getter")
-    return isinstance(decorator, ast.Name) and decorator.id in _OF_METHODS
-
-
-def _without_first(function: FunctionType, given: ast.arguments) -> str:
-    """Takes the parameter of a method that is its object; returns the name."""
-    found = given.posonlyargs or given.args
-    if not found:
-        raise UnplainError(f"{function.__qualname__} takes no object")
-    return found.pop(0).arg
-
-
-def _defined(name: str, arguments: ast.arguments, body: list[ast.stmt]) -> ast.FunctionDef:
-    made = ast.parse("def made(): pass").body[0]
-    assert isinstance(made, ast.FunctionDef)
-    made.name, made.args, made.body = name, arguments, body or [ast.Pass()]
-    return made

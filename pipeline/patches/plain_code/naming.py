@@ -31,7 +31,7 @@ from ...proxies.strings import TracedStr
 from .call_forms import form_of
 from .called_models import is_model
 from .plain_literals import UnplainError, is_plain, literal, name_of
-from .regions import WITHOUT_GRADIENTS
+from .statements.plain_forms import WITHOUT_GRADIENTS
 from .user_classes.classes import is_of_user
 
 MISSING: Any = object()

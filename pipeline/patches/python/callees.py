@@ -47,7 +47,7 @@ from ..library.tallies import counted, to_set
 from ..library.values.dates import CLASSES, METHODS
 from ..library.values.decimals import made
 from ..library.values.digests import OF_BYTES
-from ..library.values.identity import OF_IDENTITY
+from ..library.values.one_object import OF_IDENTITY
 from ..library.values.text_calls import OF_TEXTS
 from ..redirect import STAND_INS, deep_stand_in, own
 from .asked_once import is_unseen

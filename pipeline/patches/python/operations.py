@@ -37,7 +37,7 @@ from ..library.tables.asked_table import AskedTable
 from ..library.tables.chosen_functions import as_recorded
 from ..library.tables.list_indices import plain_index
 from ..library.tables.tuple_keys import of_parts
-from ..library.values.identity import identical
+from ..library.values.one_object import identical
 from .conditions.own_answers import own_text, own_truth
 from .entries import appended, dict_of, extended, gathered, hashable, items_of_any_length, merged, set_of, set_updated
 from .loops.comprehensions import LoopPlace

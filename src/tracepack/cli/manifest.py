@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 from ..ops.graph.graph import Body, Constant, Graph, KernelCall
 from ..ops.graph.kernel import Kernel
-from ..ops.graph.memory import touched
 from ..ops.graph.program import Parameters
+from ..ops.graph.sharing.memory import touched
 from ..ops.graph.text import guards_text, types_text
 from ..ops.graph.traverse import walk
 from ..ops.graph.types import DTYPES

@@ -17,7 +17,7 @@ from tests.archive.files import rewritten, with_graph
 from tests.security.forge import apply, archive_of, body_of, tensor
 from tracepack.ops.graph.graph import BodyCall, Constant, Facts, Graph, Node, Value
 from tracepack.ops.graph.guards import Expression
-from tracepack.ops.graph.memory import touched
+from tracepack.ops.graph.sharing.memory import touched
 from tracepack.ops.graph.svg.picture import svg
 from tracepack.ops.graph.types import ANY
 from tracepack.serialization.container.archive import Archive, unpack

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from ..wrapped import wrapper
-from .block_refusals import refuse, within
+from .one_run.block_refusals import refuse, within
 
 _POINTWISE = (
     "abs", "acos", "asin", "atan", "atan2", "ceil", "clamp", "clamp_max", "clamp_min", "clip", "cos", "cosh", "deg2rad",

@@ -14,13 +14,13 @@ from .. import bounded
 from ..nesting import check_nesting
 from ..text import texts
 from .arrays.block_arrays import CLASSES
-from .block_refusals import refuse, within
 from .gone_through import bounded_items, ordered
 from .language import FILE
 from .library_values import VALUES, text_of_value
 from .objects.made_classes import MadeClass, is_object
 from .objects.made_dataclasses import is_generated
 from .objects.user_names import names_a_function_of_a_block
+from .one_run.block_refusals import refuse, within
 
 _SCALARS = (str, int, float, complex, bool, bytes, type(None))
 _TEXTED = (*_SCALARS, *VALUES, *CLASSES)

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from .. import bounded
-from .block_refusals import refuse, within
 from .objects.made_classes import is_object
+from .one_run.block_refusals import refuse, within
 
 SETS = "a set of texts is gone through, whose order is another one in each process"
 _SETS = (set, frozenset)

@@ -13,8 +13,8 @@ import torch
 from .. import bounded
 from . import block_texts
 from .arrays.block_arrays import of_numbers
-from .block_refusals import within
 from .gone_through import require_few
+from .one_run.block_refusals import within
 
 _SMALL = 1 << 62
 _NUMBERS = frozenset((int, float, bool, complex))

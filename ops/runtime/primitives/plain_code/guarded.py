@@ -21,13 +21,13 @@ import torch
 from .. import bounded
 from . import block_tensors, block_texts, library_values
 from .arrays import block_arrays
-from .block_refusals import refuse, within
 from .gone_through import NAMES, bounded_items, counted, each_ordered, ordered, require_few
 from .growing_operators import FUNCTIONS
 from .language import CHANGE_FIRST, CHANGING, FILE, LIBRARY, LOOKING, OF_CLASSES
 from .objects.made_classes import Attributes, MadeClass, attribute_of, fields_of, is_object, part_of_class
 from .objects.made_enums import MadeEnum, has_part, is_record
 from .objects.model_outputs import ModelOutputs
+from .one_run.block_refusals import refuse, within
 
 CHANGES_OTHERS = "a block of plain Python changes a container that is not its own"
 

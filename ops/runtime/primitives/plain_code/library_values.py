@@ -18,7 +18,7 @@ from ..bounded import MOST_BITS, MOST_ITEMS, MOST_PLACES
 from ..text.byte_codes import require_encoding
 from ..values.dates import checked_format, dated
 from ..values.decimals import CONTEXT, FLAGS, decimal_of
-from .block_refusals import refuse, within
+from .one_run.block_refusals import refuse, within
 
 _HASHES = {type(hashlib.new(name, usedforsecurity=False)): ("hexdigest", "digest") for name in DIGESTS}
 _CALENDAR = type(datetime.date(2000, 1, 1).isocalendar())

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import lru_cache
+from threading import RLock
 from types import FunctionType
 from typing import Any
 
@@ -19,20 +20,24 @@ from ..nesting import check_nesting
 from . import block_tensors
 from .allowed import checked
 from .arrays import block_arrays
-from .block_refusals import RefusedError, refusals
-from .bound_names import BoundNames, containers
 from .guarded_text import Guarding, makes_sets
 from .language import FILE, MODULES, MUTATES
 from .library_values import bounded_decimals
-from .metering import Meter, meter, tensors_charged
 from .objects.model_call import OF_MODELS, at_home, is_callable, model_call
 from .objects.user_names import renamed, taken_out
+from .one_run.block_refusals import RefusedError, refusals
+from .one_run.bound_names import BoundNames, containers
+from .one_run.metering import Meter, meter, tensors_charged
 
 OF_TENSORS = "T"
 """How the names of arguments begin that may hold tensors."""
 LONGEST = 1 << 22
 """The characters of the longest block."""
 _PLACE = re.compile(r"  # (\S+:\d+ in .*)$")
+
+
+_PARSING = RLock()
+"""Trees of Python are made by one thread at a time: Python 3.11 counts how deep it is for all threads together."""
 
 
 class Block:
@@ -46,7 +51,7 @@ class Block:
     def __init__(self, text: str, metered: bool = False) -> None:
         if len(text) > LONGEST:
             raise GraphError("a block of plain Python is too long", got=len(text), expected=f"at most {LONGEST}")
-        with Unheard():
+        with Unheard(), _PARSING:
             tree = checked(text)
             attributes = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
             stores = any(

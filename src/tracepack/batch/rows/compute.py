@@ -11,7 +11,7 @@ import pyarrow as pa
 import torch
 
 from ...ops.graph.errors import BatchError, TracepackError
-from ...ops.graph.memory import touched
+from ...ops.graph.sharing.memory import touched
 from ...pipeline.pipeline import Pipeline
 from ..reading.parts import BadRow, Part, cell, taken
 from .columns import ColumnBinding, Values

@@ -19,8 +19,8 @@ import torch
 from ...bounded import MOST_ITEMS
 from ...numpy import DTYPES, TEXTUAL, checked
 from ...wrapped import wrapper
-from ..block_refusals import refuse, within
 from ..block_tensors import memory_of, tensors_in
+from ..one_run.block_refusals import refuse, within
 
 _POINTWISE = (
     "abs", "absolute", "add", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh",

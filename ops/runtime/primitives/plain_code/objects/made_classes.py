@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
-from ..block_refusals import refuse
+from ..language import FILE
+from ..one_run.block_refusals import refuse
 
 _BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "and", "or", "xor")
 SPECIAL = frozenset((
@@ -90,7 +91,13 @@ def require_parts(parts: Any) -> dict[str, Any]:
             raise TypeError(f"a class has no part {name!r}")
         if hasattr(type(part), "__get__") and not isinstance(part, (FunctionType, *_MADE)):
             raise TypeError(f"a class has no part of type {type(part).__name__}")
-    return {**parts, "__module__": MODULE}
+    return {**{name: _unbound(part) for name, part in parts.items()}, "__module__": MODULE}
+
+
+def _unbound(part: Any) -> Any:
+    """A part of a class: what a block has for a builtin is a function, and a builtin is bound to no object."""
+    of_block = isinstance(part, FunctionType) and part.__code__.co_filename == FILE
+    return MadeStatic(part) if isinstance(part, FunctionType) and not of_block and part not in ORDERS.values() else part
 
 
 def new_class(

@@ -6,8 +6,8 @@ import enum
 from collections.abc import Callable
 from typing import Any
 
-from ..block_refusals import refuse
 from ..block_tensors import place_of
+from ..one_run.block_refusals import refuse
 from .made_classes import (
     MadeCached,
     MadeClass,

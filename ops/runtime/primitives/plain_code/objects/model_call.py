@@ -8,10 +8,10 @@ from typing import Any
 import torch
 
 from .....graph.graph import Graph
-from .....graph.memory import handed_on
+from .....graph.sharing.memory import handed_on
 from .....graph.types import BOOL, FLOAT, INT, STR, TensorType, Type
 from ...views import apart
-from ..block_refusals import RefusedError, refuse
+from ..one_run.block_refusals import RefusedError, refuse
 from .model_outputs import as_outputs
 
 OF_MODELS = "M"

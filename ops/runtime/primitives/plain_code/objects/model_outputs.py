@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any, NoReturn
 
-from ..block_refusals import refuse
+from ..one_run.block_refusals import refuse
 
 OUTPUTS = "outputs"
 """What stands first in a pair of the graph of a model whose second part is such a table."""

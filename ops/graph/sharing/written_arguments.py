@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..graph import Constant, Node, Value
+from ..operators.names import OF_ARRAYS
 from ..traverse import leaves
-from .names import OF_ARRAYS
 
 COPYING = ("numpy.array", "numpy.meshgrid")
 """Functions that give new memory unless an option asks for a copy only where one is needed."""

@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .graph import BodyCall, Constant, Graph, Node, Operator, Value
-from .operators.names import CODE, FRESH, RESHAPES, WRITES, WRITES_ANY, effect
-from .operators.written_arguments import COPYING, RESHAPING_BY_OPTION, is_norm, receivers, statistics, writes_by_option
-from .traverse import leaves, subgraphs, uses
-from .types import ARRAY, BOOL, FLOAT, INT, STR, TensorType
+from ..graph import BodyCall, Constant, Graph, Node, Operator, Value
+from ..operators.names import CODE, FRESH, RESHAPES, WRITES, WRITES_ANY, effect
+from ..traverse import leaves, subgraphs, uses
+from ..types import ARRAY, BOOL, FLOAT, INT, STR, TensorType
+from .written_arguments import COPYING, RESHAPING_BY_OPTION, is_norm, receivers, statistics, writes_by_option
 
 Place = int | Constant
 """An input of the graph by its number, or a constant."""

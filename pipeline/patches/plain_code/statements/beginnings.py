@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from ....ops.runtime.primitives.plain_code.language import MUTATES
-from ..source.scoping import names_set
+from .....ops.runtime.primitives.plain_code.language import MUTATES
+from ...source.scoping import names_set
 
 
 def begin(body: Sequence[ast.stmt], place: int, loops: int, tensors: int) -> int | None:

@@ -10,15 +10,15 @@ from collections.abc import Iterator
 from types import CodeType
 from typing import Any
 
-from ....graph.errors import GraphError
-from ..control_flow import round_counter
-from . import block_tensors, block_texts, gone_through, guarded
+from .....graph.errors import GraphError
+from ...control_flow import round_counter
+from .. import block_tensors, block_texts, gone_through, guarded
+from ..growing_operators import FUNCTIONS, paid
+from ..guarded_text import CALLED, DTYPE, FUNCTION, GIVING, GUARDS, OPERATOR, PAYING, TICK
+from ..language import BUILTINS, FILE
+from ..objects.makers import HELD, MAKERS
 from .block_refusals import RefusedError, refuse_caught, ticking
-from .growing_operators import FUNCTIONS, paid
-from .guarded_text import CALLED, DTYPE, FUNCTION, GIVING, GUARDS, OPERATOR, PAYING, TICK
-from .language import BUILTINS, FILE
 from .metering import Meter, Metered
-from .objects.makers import HELD, MAKERS
 
 _OPERATORS = {OPERATOR.format(name): each for name, each in FUNCTIONS.items()}
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
-from ....graph.errors import GuardError
-from ..control_flow import uncounted
+from .....graph.errors import GuardError
+from ...control_flow import uncounted
 
 refusals: ContextVar[list[RefusedError] | None] = ContextVar("refusals", default=None)
 """Those of the block that runs: an error in a `finally` takes the place of one, and may be caught."""

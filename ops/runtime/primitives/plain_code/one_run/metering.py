@@ -19,9 +19,9 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from .arrays.block_arrays import CLASSES, size_of
+from ..arrays.block_arrays import CLASSES, size_of
+from ..objects.model_call import ModelCall
 from .block_refusals import RefusedError, refuse
-from .objects.model_call import ModelCall
 
 MOST_DEEP = 2000
 """Things in things: Python frees, hashes and goes through them with a stack that ends."""

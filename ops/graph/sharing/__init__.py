@@ -1,0 +1,1 @@
+"""What shares memory with what, and what a node writes to."""

@@ -1,0 +1,91 @@
+"""Expressions that are taken out of a block, and evaluated before it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection
+from typing import Any
+
+from ...source.scoping import names_read, within
+from ..user_lines import place_of
+from .beginnings import begins, makes_tensor
+
+
+class Hoisting:
+    """Takes expressions out of the statements of a block, which may be no plain Python: ``x.argmax(-1).tolist()``.
+
+    They hang on nothing that the block sets, and each run of it evaluates them.
+
+    Args:
+        written: what the block sets.
+        given: what it is given.
+        tensors: whether the block may make tensors.
+
+    Attributes:
+        found: the expressions, by the names that stand for them.
+        late: those names whose expressions come after something that may change what they find.
+    """
+
+    def __init__(self, written: Collection[str], given: Collection[str], tensors: int) -> None:
+        self.written, self.given, self.tensors = written, given, tensors
+        self.found = dict[str, ast.expr]()
+        self.late = set[str]()
+        self.leaves = False  # whether a statement before may have left the function
+        self.acts = False  # whether one before does more than set variables
+        self.place = 0  # the line of the one that is looked at
+
+    def statement(self, line: ast.stmt) -> ast.stmt:
+        """A statement without them."""
+        self.place = place_of(line) or self.place
+        match line:
+            case ast.Assign(value=value) if self.tensors and makes_tensor(value):
+                pass  # the block may write to it
+            case ast.Assign(value=ast.Tuple(parts) as value) if self.tensors:
+                value.elts = [each if makes_tensor(each) else self._without(each) for each in parts]
+            case ast.For():
+                line.iter = self._without(line.iter)
+            case ast.Assign() | ast.Return() if line.value is not None:
+                line.value = self._without(line.value)
+            case ast.If() if not self.leaves:
+                line.test = self._truth(line.test)
+        self.acts = self.acts or not begins(line, tensors=False)
+        self.leaves = self.leaves or any(isinstance(part, ast.Return | ast.Raise) for part in within(line))
+        return line
+
+    def _truth(self, test: ast.expr) -> ast.expr:
+        """A condition, which is taken out whole where it hangs on nothing that the block sets."""
+        reads = names_read([test])
+        if not reads & {*self.given} or reads & {*self.written}:
+            return test
+        return self._taken(ast.Call(ast.Name("bool", ast.Load()), [test], []))
+
+    def _taken(self, part: ast.expr) -> ast.expr:
+        name = f"H{len(self.found)}"
+        for inner in ast.walk(part):
+            if self.place and hasattr(inner, "lineno"):
+                inner.lineno = inner.end_lineno = self.place  # type: ignore[attr-defined]  # as the user wrote it
+        self.found[name] = part
+        self.late |= {name} if self.acts else set()
+        return ast.Name(name, ast.Load())
+
+    def _without(self, part: Any) -> Any:
+        """An expression, or the parts of it that are taken out whole."""
+        if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id in ("zip", "enumerate"):
+            part.args = [self._without(each) for each in part.args]  # they give what no recording holds
+            return part
+        reads = names_read([part]) if isinstance(part, ast.expr) else set()
+        if isinstance(part, ast.Call) and reads & {*self.given} and not reads & {*self.written}:
+            return self._taken(part)
+        if isinstance(part, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+            part.generators[0].iter = self._without(part.generators[0].iter)
+            return part
+        if isinstance(part, ast.Lambda | ast.IfExp):
+            return part
+        if isinstance(part, ast.BoolOp | ast.NamedExpr) or not isinstance(part, ast.expr | ast.keyword):
+            return part
+        for field, value in ast.iter_fields(part):
+            if isinstance(value, list):
+                setattr(part, field, [self._without(each) for each in value])
+            elif isinstance(value, ast.AST):
+                setattr(part, field, self._without(value))
+        return part

@@ -1,0 +1,168 @@
+"""Which statements of a function become a block of plain Python, and the call that stands in their place."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .....ops.runtime.primitives.plain_code.allowed import refused
+from ...source.changed_containers import own_containers
+from ...source.scoping import certainly_set, names_read, names_set, parameters, read_first, within
+from ..user_lines import written
+from .beginnings import begin, makes_new
+from .hoisting import Hoisting
+from .plain_forms import plainly
+
+
+@dataclass(frozen=True)
+class Statements:
+    """A statement of a function, by a line in it.
+
+    Attributes:
+        path: of the file; line: the number of the line.
+        rest: whether all that follows up to the end of the function belongs to it.
+        result: whether the function is the traced one, so that nothing is asked of what it gives.
+        loops: how many loops before it belong to it, too.
+        tensors: whether it may have tensors and arrays; above 1, whether what goes on with its results may be given a
+            number of numpy, which Python's own may take the place of on other data.
+        more: how many statements after it belong to it, too.
+    """
+
+    path: str
+    line: int
+    rest: bool
+    result: bool = False
+    loops: int = 0
+    tensors: int = 0
+    more: int = 0
+
+
+def with_blocks(function: ast.FunctionDef, regions: Collection[Statements], free: Collection[str]) -> int:
+    """Writes a call in place of the statements of some regions; returns in place of how many regions.
+
+    Args:
+        function: changed in place.
+        regions: those of the file.
+        free: the variables of functions around it.
+    """
+    count = 0
+    for region in sorted(regions, key=lambda each: -each.line):
+        place = next((n for n, each in enumerate(function.body) if _holds(each, region.line)), None)
+        if place is None:
+            continue
+        first, end = (
+            begin(function.body, place, region.loops, region.tensors),
+            len(function.body) if region.rest else place + 1 + region.more,
+        )
+        made = (
+            None
+            if first is None or end > len(function.body)
+            else _CutOut(function, first, end, free).call(region.result, region.tensors)
+        )
+        if made is not None:
+            function.body[first:end] = [made]
+            count += 1
+    return count
+
+
+def _holds(line: ast.stmt, number: int) -> bool:
+    return line.lineno <= number <= (line.end_lineno or line.lineno)
+
+
+class _CutOut:
+    """Some statements of a function.
+
+    Args:
+        function: the function.
+        first: the place of the first statement; end: that after the last one.
+        free: the variables of functions around it.
+    """
+
+    def __init__(self, function: ast.FunctionDef, first: int, end: int, free: Collection[str]) -> None:
+        self.before, self.body, self.after = function.body[:first], function.body[first:end], function.body[end:]
+        self.own = own_containers(self.before, makes_new) - parameters(function.args)
+        given = parameters(function.args)
+        declared = [part for part in within(*function.body) if isinstance(part, ast.Global | ast.Nonlocal)]
+        self.shared = {name for part in declared for name in part.names}
+        self.free, self.known = {*free}, given | certainly_set(self.before)
+        self.maybe = given | names_set(self.before)
+        self.local = given | names_set(function.body)
+        self.captured = _captured(self.before + self.after)
+
+    def call(self, result: bool, tensors: int) -> ast.stmt | None:
+        """The statement that stands in their place; None where they cannot be a block.
+
+        Args:
+            result: whether what they return is the result of the traced function.
+            tensors: whether they may have tensors, and numbers of numpy.
+        """
+        returns = any(isinstance(part, ast.Return) for part in within(*self.body))
+        bad = any(refused(part) for line in plainly(self.body) for part in ast.walk(line))
+        if bad or (returns and self.after) or (not returns and not self.after):
+            return None
+        own = [part for part in within(*self.body) if isinstance(part, ast.Yield | ast.YieldFrom)]
+        changed = names_set(self.body)
+        if own or changed & (self.shared | self.captured):
+            return None
+        asked = names_read(self.body) & (self.local | self.free)
+        unsure = (read_first(self.body) & self.local & self.maybe) - self.known
+        if unsure:
+            return None
+        later = set() if returns else read_first(self.after)
+        kept = (later & changed & self.known) - certainly_set(self.body)  # what it may leave as it is
+        given = sorted((asked & (self.known | self.free)) | kept)
+        body, hoisting = self._hoisted(changed, {*given}, tensors)
+        if returns:
+            call = _called(body, given, (self.own & {*given}, ()), result, tensors, hoisting)
+            return _placed(ast.Return(call), self.body[0])
+        results = sorted(later & (changed | (self.own & asked)))
+        if not results or not {*results} <= self.known | certainly_set(self.body):
+            return None
+        parts: list[ast.expr] = [ast.Name(each, ast.Load()) for each in results]
+        text = [*body, ast.Return(ast.Tuple(parts, ast.Load()))]
+        call = _called(text, given, (self.own & {*given}, names_read(self.after)), False, tensors, hoisting)
+        targets: list[ast.expr] = [ast.Name(each, ast.Store()) for each in results]
+        return _placed(ast.Assign([ast.Tuple(targets, ast.Store())], call), self.body[0])
+
+    def _hoisted(self, changed: set[str], given: set[str], tensors: int) -> tuple[list[ast.stmt], Hoisting]:
+        """The statements without what is taken out of them: nothing that reads a list which they may have changed."""
+        altered = set[str]()
+        while True:
+            hoisting = Hoisting(changed | altered, given, tensors)
+            body = [hoisting.statement(line) for line in plainly(self.body)]
+            late = [part for name, part in hoisting.found.items() if name in hoisting.late]
+            more = (names_read(late) & names_read(body) & self.own) - altered
+            if not more:
+                return body, hoisting
+            altered |= more
+
+
+def _captured(lines: Sequence[ast.stmt]) -> set[str]:
+    """The variables that functions defined elsewhere read, maybe later."""
+    functions = [part for line in lines for part in ast.walk(line) if isinstance(part, ast.FunctionDef | ast.Lambda)]
+    return names_read(functions)
+
+
+def _called(
+    body: list[ast.stmt],
+    given: Sequence[str],
+    own: tuple[Collection[str], Collection[str]],
+    result: bool,
+    tensors: int,
+    hoisting: Hoisting,
+) -> ast.Call:
+    text = written(body)
+    parts = tuple((name, ast.unparse(each), name in hoisting.late) for name, each in hoisting.found.items())
+    names = tuple(tuple(sorted(each)) for each in own)
+    given_first: list[Any] = [text, tuple(given), names, result, parts, tensors]
+    nothing = ast.arguments([], [], None, [], [], None, [])
+    values: list[ast.expr] = [ast.Lambda(nothing, each) for each in hoisting.found.values()]
+    values += [ast.Name(each, ast.Load()) for each in given]
+    return ast.Call(ast.Name("<run_block>", ast.Load()), [*map(ast.Constant, given_first), *values], [])
+
+
+def _placed(made: ast.stmt, place: ast.stmt) -> ast.stmt:
+    ast.copy_location(made, place)
+    return ast.fix_missing_locations(made)
