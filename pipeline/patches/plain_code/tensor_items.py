@@ -87,7 +87,7 @@ class TensorItems(ast.NodeTransformer):
     def _is_item(self, node: ast.expr) -> bool:
         while isinstance(node, ast.Subscript):
             parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-            if any(isinstance(each, ast.Slice | ast.Starred) for each in parts):
+            if any(isinstance(each, ast.Slice | ast.Starred) or _is_ellipsis(each) for each in parts):
                 return False
             node = node.value
         return isinstance(node, ast.Name) and node.id in self.tensors and node.id not in self.whole
@@ -112,6 +112,10 @@ class TensorItems(ast.NodeTransformer):
                 place = ast.copy_location(ast.Call(ast.Name("place_of", ast.Load()), [place], []), node)
             found = ast.copy_location(ast.Subscript(found, place, ast.Load()), node)
         return found
+
+
+def _is_ellipsis(part: ast.expr) -> bool:
+    return isinstance(part, ast.Constant) and part.value is ...
 
 
 def _counters(tree: ast.AST) -> set[str]:

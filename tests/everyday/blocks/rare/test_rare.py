@@ -43,7 +43,8 @@ RARE: dict[str, tuple[Any, list[Any], list[list[Any]]]] = {
             values.highest_member,
             values.needed, real.descriptors, real.gauges, real.read_only, real.in_a_finally, real.in_a_generator,
             real.depths, real.registered, real.class_variables, real.texts_of_records, real.bad_templates,
-            real.sorted_set,
+            real.sorted_set, real.in_an_inner_function, real.numeric, real.versions, real.counting_properties,
+            real.attributes_of_functions, real.filled_with_numbers, real.builtins_of_classes, real.bytes_in_texts,
         )
     },
     "reckoned": (operators.reckoned, [["1", "2", "+"]], [[["2", "3", "4", "*", "+"]], [[]], [["2", "+"]]]),
@@ -51,6 +52,12 @@ RARE: dict[str, tuple[Any, list[Any], list[list[Any]]]] = {
     "mixed items": (
         real.mixed_items, [torch.tensor([1.0, 2.0])],
         [[torch.tensor([0.2, 0.1, 0.3, 0.1])], [torch.full((9,), 0.1)], [torch.zeros(0)]],
+    ),
+    "first items": (
+        real.first_items, [torch.ones(2, 3)], [[torch.zeros(0, 3)], [torch.tensor([[1.0], [-7.0], [2.0]])]],
+    ),
+    "same numbers": (
+        real.same_numbers, [torch.tensor([1.0, 2.0])], [[torch.tensor([float("nan"), 1.0, 1.0])], [torch.zeros(0)]],
     ),
     "filled": (operators.filled, [[1, 2], "{}-{}"], [[[500, 0], each] for each in TEMPLATES]),
     **{
