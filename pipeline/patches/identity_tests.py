@@ -47,9 +47,15 @@ class _Identity:
 def compares_identity(code: CodeType) -> bool:
     """Whether some code of the user's own compares two things by identity of which none is a constant."""
     pairs, named = pairwise(dis.get_instructions(code)), {"is_", "is_not"} & {*code.co_names}
-    asks = bool(named) or any(b.opname == "IS_OP" and a.opname != "LOAD_CONST" for a, b in pairs)
+    asks = bool(named) or any(b.opname == "IS_OP" and not _is_constant(a) for a, b in pairs)
     inner = [each for each in code.co_consts if isinstance(each, CodeType)]
     return (asks and is_own(code.co_filename)) or any(map(compares_identity, inner))
+
+
+def _is_constant(load: dis.Instruction) -> bool:
+    """Whether an instruction loads a constant, or what is named like one: ``State.IDLE``."""
+    named = load.opname in ("LOAD_ATTR", "LOAD_GLOBAL", "LOAD_DEREF") and str(load.argval).isupper()
+    return named or load.opname == "LOAD_CONST"
 
 
 def _tests(instructions: list[Any]) -> Iterator[tuple[Any, Any]]:

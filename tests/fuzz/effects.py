@@ -22,7 +22,7 @@ from tests.fuzz.hostile import Hostile
 from tests.fuzz.operators import _live, arguments
 from tracepack.ops.graph.graph import Node, Operator
 from tracepack.ops.graph.operators.names import FRESH, OF_ARRAYS, RESHAPES, VIEW, WRITES, WRITES_ANY
-from tracepack.ops.graph.operators.written_arguments import INPLACE_AT
+from tracepack.ops.graph.sharing.written_arguments import INPLACE_AT
 from tracepack.ops.graph.traverse import leaves, map_leaves
 from tracepack.ops.graph.types import ARRAY, DTYPES
 from tracepack.ops.runtime.primitives.callables import resolve

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -145,6 +146,8 @@ def _recorded(recorder: Recorder, text: str, given: list[Any], kind: Any, number
     models = [each for each in given if isinstance(each, CalledModel)]
     graphs, found = recorded_models(recorder, plain, run) if models else ([], run(plain))
     kind = _with_own(text, _kind(found)) if kind is None else kind
+    if '"tensor"' in json.dumps(kind) and _chooses(text):
+        raise RecordError(f"{NOT_PLAIN}: it gives a tensor or a number", where=str(user_line() or ""))
     if _has_number(kind) and not numbers:
         raise RecordError(f"{NOT_PLAIN}: {OF_NUMBERS}", where=str(user_line() or ""))
     given = given[: len(given) - len(models)]  # they come last
@@ -170,6 +173,15 @@ def _on_example(recorder: Recorder, text: str, kind: Any, given: list[Any]) -> A
             raise RecordError(
                 f"the code fails on the example: {type(error).__name__}: {error}", where=str(user_line() or "")
             ) from None
+
+
+def _chooses(text: str) -> bool:
+    """Whether a block gives what `max` or `min` takes of several things, of which one may be no tensor."""
+    given = [part.value for part in ast.walk(ast.parse(text)) if isinstance(part, ast.Return)]
+    parts = [part for value in given for part in (value.elts if isinstance(value, ast.Tuple) else [value])]
+    return any(
+        isinstance(each, ast.Call) and ast.unparse(each.func) in ("max", "min") and len(each.args) > 1 for each in parts
+    )
 
 
 def _leaves(thing: Any) -> Any:

@@ -84,6 +84,7 @@ class Encoding:
         tensors: bool = False,
     ) -> None:
         self.tensors, self.uses_torch, self.code = tensors, False, code
+        self.without_gradients = False  # whether some of its statements are to have none
         self.constants = dict[int, tuple[str, Any, ast.expr]]()
         self.functions = dict[tuple[int, int], tuple[str, Any, ast.stmt | None]]()
         self.given = dict[int, tuple[str, Any]]()
@@ -139,7 +140,13 @@ class Encoding:
         return True
 
     def text(self) -> str:
-        """The source of the block."""
+        """The source of the block.
+
+        Raises:
+            UnplainError: it switches gradients off, and calls no models: a recording follows them.
+        """
+        if self.without_gradients and not self.models:
+            raise UnplainError("it has with torch.no_grad()")
         arguments = [ast.arg(name) for name, _ in (*self.given.values(), *self.models.values())]
         constants = {name: assigned(name, value) for name, _, value in self.constants.values()}
         made = {name: each for name, _, each in self.functions.values() if each is not None}

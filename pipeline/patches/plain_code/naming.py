@@ -120,7 +120,8 @@ class Naming(ast.NodeTransformer):
             case ast.Call(ast.Name(name), [asked], []) if name == WITHOUT_GRADIENTS:
                 if self._held(asked) not in (torch.no_grad, torch.inference_mode):
                     raise UnplainError(f"it has with {ast.unparse(asked)}()")
-                return ast.copy_location(ast.Pass(), node)
+                self.encoding.without_gradients = True
+                return ast.copy_location(ast.Expr(ast.Call(name_of(WITHOUT_GRADIENTS), [], [])), node)
         self.generic_visit(node)
         return node
 

@@ -150,6 +150,13 @@ def other_name(words):
     return same
 
 
+def test_a_list_that_has_another_name_is_one_list_in_a_block() -> None:
+    mod = loaded(other_name, ["a", "b"])
+    for words in ([], ["a"], ["a", "b", "c"]):
+        assert mod(words) == other_name(words)
+
+
+@pytest.mark.usefixtures("no_blocks")
 def test_a_list_that_has_another_name_keeps_its_length() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the length is fixed

@@ -160,6 +160,7 @@ def test_a_tuple_or_none_that_a_function_returns_is_refused_with_a_form(thing, s
 
 
 @pytest.mark.usefixtures("no_blocks")
+@pytest.mark.usefixtures("no_blocks")
 def test_members_beside_texts_that_rounds_append_are_refused_with_a_form() -> None:
     def process(words):
         side, found = Side.LEFT, []

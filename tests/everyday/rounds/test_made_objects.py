@@ -162,7 +162,6 @@ def test_objects_are_not_compared_as_the_tuples_that_stand_for_them(function) ->
 FIXED: dict[Any, str] = {
     changed: "an object of a list of any length is changed, a Score",
     noted: "an object of a list of any length is changed, a Score",
-    others: "whether two objects of a list of any length are one, of Score, is not known",
 }
 
 
@@ -176,7 +175,13 @@ def test_what_copies_of_objects_cannot_do_fixes_the_length(function) -> None:
         mod(ROWS[1][0])
 
 
-@pytest.mark.parametrize("function", [*FIXED, in_order, highest], ids=lambda function: function.__name__)
+@pytest.mark.usefixtures("no_blocks")
+def test_whether_two_objects_of_a_list_are_one_is_refused() -> None:
+    with pytest.raises(tracepack.RecordError, match="whether two objects of a list of any length are one, of Score"):
+        tracepack.trace(others, ROWS[0][0])
+
+
+@pytest.mark.parametrize("function", [*FIXED, others, in_order, highest], ids=lambda function: function.__name__)
 def test_blocks_answer_as_python_does(function) -> None:
     mod = loaded(function, ROWS[0][0])
     for (rows,) in ROWS:

@@ -45,6 +45,13 @@ def _scaled_in_place(table):
     return found
 
 
+def test_rows_that_a_loop_writes_to_are_those_of_a_copy() -> None:
+    mod = loaded(_scaled_in_place, np.arange(1.0, 7.0).reshape(3, 2))
+    for table in (np.ones((5, 2)), np.ones((1, 3))):
+        assert np.array_equal(mod(table.copy()), _scaled_in_place(table.copy()))
+
+
+@pytest.mark.usefixtures("no_blocks")
 def test_rows_that_a_loop_writes_to_keep_their_number_and_the_form_that_is_shown_does_not() -> None:
     table = np.arange(6.0).reshape(3, 2)
     with pytest.warns(

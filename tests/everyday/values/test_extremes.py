@@ -49,6 +49,11 @@ RETURNED = {
 }
 
 
+def test_what_is_a_tensor_or_a_number_is_returned_by_a_block() -> None:
+    check(Case(spread, [X], OTHERS))
+
+
+@pytest.mark.usefixtures("no_blocks")
 @pytest.mark.parametrize("name", RETURNED)
 def test_what_is_a_tensor_or_a_number_is_not_returned(name) -> None:
     words = (

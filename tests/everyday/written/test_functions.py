@@ -133,6 +133,7 @@ def test_sides_of_other_ranks_stay_as_they_are() -> None:
         mod(X, 0.2)
 
 
+@pytest.mark.usefixtures("no_blocks")
 def test_a_list_with_two_names_is_one_list() -> None:
     def process(s):
         found = ["a"]

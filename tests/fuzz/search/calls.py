@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy
 import torch
-from tracepack.ops.graph.operators.written_arguments import receivers
 
 from tests.fuzz.effects import _content, _overlap, _places, _size
 from tests.fuzz.operators import POISON, _schemas, bytes_of, poisoned, watched
@@ -28,6 +27,7 @@ from tracepack.ops.graph.device import CPU
 from tracepack.ops.graph.graph import Graph, Literal, Node, Operator, Value, target_name
 from tracepack.ops.graph.operators.names import OF_ARRAYS
 from tracepack.ops.graph.sharing.memory import touched
+from tracepack.ops.graph.sharing.written_arguments import receivers
 from tracepack.ops.graph.traverse import leaves, map_leaves
 from tracepack.ops.graph.types import ANY
 from tracepack.ops.runtime.primitives.callables import resolve

@@ -42,7 +42,7 @@ def test_a_number_makes_one_tokenizer():
 
 
 def test_a_tokenizer_that_would_end_the_process_is_lost_without_its_check(monkeypatch):
-    sources = [json.dumps(EMPTY)] * 8  # each is called with other texts
+    sources = [json.dumps(EMPTY)] * 40  # each is called with other texts
     assert lost(sources) == []
     monkeypatch.setattr(TokenizerKernel, "_check_added", lambda self, tokens: None)
     assert len(lost(sources)) > 0

@@ -57,8 +57,8 @@ def test_other_arguments_than_a_graph_takes_are_refused(code, said) -> None:
 
 
 REACHED = {
-    "its function": ("return M0.function", "asks a ModelCall for 'function'"),
-    "its graph": ("return M0.function.graph", "asks a ModelCall for 'function'"),
+    "its function": ("return M0.function", "asks a function for an attribute"),
+    "its graph": ("return M0.function.graph", "asks a function for an attribute"),
     "its text": ("return str(M0)", "can be made a text; got ModelCall"),
     "its text in a list": ("return f'{[M0]}'", "can be made a text; got ModelCall"),
     "itself as the result": ("return [M0]", "got list; expected a value that an archive can hold"),

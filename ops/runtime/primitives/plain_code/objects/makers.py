@@ -6,6 +6,8 @@ import enum
 from collections.abc import Callable
 from typing import Any
 
+import torch
+
 from ..block_tensors import place_of
 from ..one_run.block_refusals import refuse
 from .made_classes import (
@@ -71,6 +73,16 @@ def class_asked(thing: Any) -> Any:
     return type(thing)
 
 
+def without_gradients() -> None:
+    """Stands for ``with torch.no_grad():`` around statements: they are none of a run with gradients.
+
+    Raises:
+        RefusedError: it is one.
+    """
+    if torch.is_grad_enabled():
+        refuse("a block of plain Python has statements without gradients", fix="Load the file without grad=True.")
+
+
 HELD = "held_outside"
 """The function of a block that takes note of what it must not change."""
 CLASSES: dict[str, Callable[..., Any]] = {
@@ -86,5 +98,6 @@ MAKERS: dict[str, Any] = {
     **CLASSES, **PARTS, "new_object": new_object, "record": record, "is_same_object": same,
     "not_implemented": NotImplemented, "is_exactly": is_exactly, "is_same_class": is_same_class,
     "class_name": class_name, "class_asked": class_asked, "base_method": base_method, "place_of": place_of,
+    "without_gradients": without_gradients,
 }  # fmt: skip
 """All of them, by their names in a block."""
