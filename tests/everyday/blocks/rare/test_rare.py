@@ -13,7 +13,7 @@ import torch
 
 import tracepack
 from tests.campaigns.check import difference
-from tests.everyday.blocks.rare import of_attributes as attributes
+from tests.everyday.blocks.rare import of_attributes as attrs
 from tests.everyday.blocks.rare import of_classes as classes
 from tests.everyday.blocks.rare import of_leaving as leaving
 from tests.everyday.blocks.rare import of_named_errors as named
@@ -44,8 +44,8 @@ RARE: dict[str, tuple[Any, list[Any], list[list[Any]]]] = {
             values.highest_member,
             values.needed, real.descriptors, real.gauges, real.read_only, real.in_a_finally, real.in_a_generator,
             real.depths, real.registered, real.class_variables, real.texts_of_records, real.bad_templates,
-            real.sorted_set, attributes.in_an_inner_function, attributes.numeric, attributes.versions, attributes.counting_properties,
-            attributes.attributes_of_functions, attributes.filled_with_numbers, attributes.builtins_of_classes, attributes.bytes_in_texts,
+            real.sorted_set, attrs.in_an_inner_function, attrs.numeric, attrs.versions, attrs.counting_properties,
+            attrs.attributes_of_functions, attrs.filled_with_numbers, attrs.builtins_of_classes, attrs.bytes_in_texts,
         )
     },
     "reckoned": (operators.reckoned, [["1", "2", "+"]], [[["2", "3", "4", "*", "+"]], [[]], [["2", "+"]]]),
@@ -55,10 +55,10 @@ RARE: dict[str, tuple[Any, list[Any], list[list[Any]]]] = {
         [[torch.tensor([0.2, 0.1, 0.3, 0.1])], [torch.full((9,), 0.1)], [torch.zeros(0)]],
     ),
     "first items": (
-        attributes.first_items, [torch.ones(2, 3)], [[torch.zeros(0, 3)], [torch.tensor([[1.0], [-7.0], [2.0]])]],
+        attrs.first_items, [torch.ones(2, 3)], [[torch.zeros(0, 3)], [torch.tensor([[1.0], [-7.0], [2.0]])]],
     ),
     "same numbers": (
-        attributes.same_numbers, [torch.tensor([1.0, 2.0])], [[torch.tensor([float("nan"), 1.0, 1.0])], [torch.zeros(0)]],
+        attrs.same_numbers, [torch.tensor([1.0, 2.0])], [[torch.tensor([float("nan"), 1.0, 1.0])], [torch.zeros(0)]],
     ),
     "filled": (operators.filled, [[1, 2], "{}-{}"], [[[500, 0], each] for each in TEMPLATES]),
     **{
