@@ -219,7 +219,7 @@ def filled_in(text: Any, value: Any) -> Any:
 
 def _asks_for_numbers(text: Any) -> bool:
     """Whether a text with places for values has one for something else than a text."""
-    return bool(re.search(r"%[^%a-zA-Z]*[^%srad\W]", str(text).replace("%%", "")))
+    return bool(re.search(r"%[^%a-zA-Z]*[^%sra\W]", str(text).replace("%%", "")))
 
 
 def method(name: str, text: str, *args: Any, **named: Any) -> Any:

@@ -102,6 +102,7 @@ REFUSED = {
     "a large text": ("{'__repr__': lambda a: 'x' * 10000000}", "str([a, a, a])", "grows too large"),
     "a field of a class of Python": ("{}", "a.__class__", "the name '__class__'"),
     "a private method": ("{}", "'a'._x", "has no attribute '_x'"),
+    "its number in a text": ("{'__int__': lambda a: 3, '__repr__': lambda a: 'x'}", "'%5d' % a", "number of an object"),
     "the bases of a class": ("{}", "K.mro()", "type object 'A' has no attribute 'mro'"),
     "an attribute of a function": ("{'f': f}", "a.f.func_globals", "asks a function for an attribute"),
     "a part of a descriptor": ("{'f': property_of(f)}", "K.f.fget", "asks a MadeProperty for 'fget'"),
