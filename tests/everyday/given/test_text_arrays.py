@@ -34,7 +34,7 @@ CASES = {
     "their number": Case(lambda x: len(NAMES[x.numpy().argmax(1)]), *GIVEN),
     "one is in them": Case(lambda x: "cat" in NAMES[x.numpy().argmax(1)], *GIVEN),
     "with scores": Case(
-        lambda x: [f"{n}={p:.2f}" for n, p in zip(NAMES[x.numpy().argmax(1)], x.numpy().max(1))],  # noqa: B905
+        lambda x: [f"{n}={p:.2f}" for n, p in zip(NAMES[x.numpy().argmax(1)], x.numpy().max(1))],  # noqa: B905  # as users write it
         *GIVEN,
     ),
     "lookup by an array": Case(lambda x: tracepack.lookup(NAMES, x.numpy().argmax(1)), *GIVEN),
