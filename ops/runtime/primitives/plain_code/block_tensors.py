@@ -120,10 +120,15 @@ def memory_of(thing: Any) -> int:
 
 def tensors_in(thing: Any) -> Iterator[torch.Tensor]:
     """The tensors in lists, tuples and dicts."""
+    return parts_in(thing, torch.Tensor)
+
+
+def parts_in(thing: Any, kind: type) -> Iterator[Any]:
+    """What is of a class in lists, tuples and dicts."""
     waiting = [thing]
     while waiting:
         each = waiting.pop()
-        if isinstance(each, torch.Tensor):
+        if isinstance(each, kind):
             yield each
         elif isinstance(each, list | tuple):
             waiting += each

@@ -19,7 +19,7 @@ import torch
 from ...bounded import MOST_ITEMS
 from ...numpy import DTYPES, TEXTUAL, checked
 from ...wrapped import wrapper
-from ..block_tensors import memory_of, tensors_in
+from ..block_tensors import memory_of, parts_in, tensors_in
 from ..one_run.block_refusals import refuse, within
 
 _POINTWISE = (
@@ -119,15 +119,7 @@ def is_of_block(thing: Any) -> bool:
 
 def arrays_in(thing: Any) -> Iterator[np.ndarray[Any, Any]]:
     """The arrays in lists, tuples and dicts."""
-    waiting = [thing]
-    while waiting:
-        each = waiting.pop()
-        if isinstance(each, np.ndarray):
-            yield each
-        elif isinstance(each, list | tuple):
-            waiting += each
-        elif isinstance(each, dict):
-            waiting += each.values()
+    return parts_in(thing, np.ndarray)
 
 
 def place_in_memory(array: np.ndarray[Any, Any]) -> int:

@@ -26,8 +26,6 @@ from .made_classes import (
 from .made_dataclasses import data_class, field_of
 from .made_enums import MadeEnum, enum_class, member, record, record_class
 
-_CHANGED = (list, dict, set)
-
 
 def same(one: Any, other: Any) -> bool:
     """``one is other`` of objects; of other things memory would decide it.
