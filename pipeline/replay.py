@@ -30,7 +30,7 @@ from .patches.library.moments import Elsewhere, other_answer
 from .patches.print import muted
 from .pipeline import Pipeline
 from .recheck.answers import by_chance, difference, shares_otherwise
-from .recheck.containers import has_dict, ordered, plain
+from .recheck.containers import classes_of, has_dict, ordered, plain
 from .recheck.glimpses import has_float, itself, named_ints, one_float, one_whole, outline, parameter, shapes, whole
 from .recheck.key_order import has_order, key_orders, turned
 from .recheck.mismatch import Mismatch, note, raised
@@ -113,7 +113,7 @@ class Replay:
             if self._hangs_on(replace(self.examples, items=(*others, *last)), leaves):
                 found.append((KEYWORD_ORDER, keywords))
         for index, leaf in enumerate(leaves):
-            if isinstance(leaf, list) and self._hangs_on_class({index: tuple}):
+            if isinstance(leaf, list) and any(self._hangs_on_class({index: made}) for made in classes_of(leaf)):
                 found.append((LIST_ONLY, [names[index]]))
         found += self._float_marks(names)
         tensors = [index for index, leaf in enumerate(leaves) if type(leaf) is torch.Tensor]

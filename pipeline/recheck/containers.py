@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 _PLAIN = (tuple, list, dict)
@@ -46,6 +46,24 @@ def ordered(tree: Any) -> Any:
 def plain(tree: Any) -> Any:
     """The same tree with a plain dict for every dict."""
     return _with_dicts(tree, dict)
+
+
+def classes_of(items: list[Any]) -> list[Callable[[Any], Any]]:
+    """What makes tuples of lists: of the one that is given, and of those in it where it holds some."""
+    return [tuple, lambda each: list(map(_as_tuples, each))] if any(map(_holds_list, items)) else [tuple]
+
+
+def _holds_list(tree: Any) -> bool:
+    return isinstance(tree, list) or any(map(_holds_list, _items(tree)))
+
+
+def _as_tuples(tree: Any) -> Any:
+    if isinstance(tree, dict):
+        return {key: _as_tuples(item) for key, item in tree.items()}
+    if isinstance(tree, list | tuple):
+        items = map(_as_tuples, tree)
+        return type(tree)(*items) if hasattr(type(tree), "_fields") else tuple(items)
+    return tree
 
 
 def _with_dicts(tree: Any, kind: type) -> Any:

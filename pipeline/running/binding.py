@@ -111,7 +111,7 @@ class Binding:
         match tree:
             case Slot(index):
                 kind = self._parameters.types[index]
-                self._marks.check_class(self._parameters.names[index], value)
+                self._marks.check_class(self._parameters.names[index], value, kind)
                 value = tensor_of_array(value)
                 for array in _arrays(value) if self._written else ():
                     _require_memory(array, index in self._written, where)

@@ -35,7 +35,7 @@ class Marks:
         ordered: the parameters whose dicts must have their keys in the order that is stored.
         keywords: the arguments that must be given in this order.
         floats: the inputs that must not be, or hold, an int for a float.
-        lists: the inputs that must not be a tuple.
+        lists: the inputs that must be no tuple, and have none where their type has lists.
         tensors: the inputs that must not be a Parameter or of another subclass of tensors.
         some: the inputs that must not have ints for all their floats at once.
     """
@@ -57,9 +57,11 @@ class Marks:
         classes = (frozenset(found[name]) for name in (FLOAT_ONLY, LIST_ONLY, TENSOR_ONLY, SOME_FLOAT))
         return Marks(frozenset(found[KEY_ORDER]), tuple(found[KEYWORD_ORDER]), *classes)
 
-    def check_class(self, name: str, value: Any) -> None:
+    def check_class(self, name: str, value: Any, kind: Any) -> None:
         """Refuses a value whose class the function would see, and the pipeline does not."""
         wanted = list if name in self.lists else torch.Tensor if name in self.tensors else None
+        if wanted is list and type(value) is list and isinstance(kind, ListType):
+            value = next(_tuples(kind, value), value)
         if wanted is not None and type(value) is not wanted and isinstance(value, tuple | torch.Tensor):
             raise SignatureError(
                 f"the function asks for the class of this input, and a {type(value).__name__} gives another answer",
@@ -88,6 +90,19 @@ def _refuse_ints(found: Sequence[int], name: str) -> None:
             "an int gives another answer than a float",
             where=f"input {name!r}", got=found[0], expected="float", fix="Pass a float.",
         )  # fmt: skip
+
+
+def _tuples(kind: Any, value: Any) -> Iterator[tuple[Any, ...]]:
+    """The tuples that stand where a type has lists."""
+    if isinstance(value, tuple) and (isinstance(kind, ListType) or kind == ScalarType("strings")):
+        yield value
+    match kind:
+        case ListType(ListType() | ScalarType("strings") | dict() | tuple() | list() as item):
+            yield from (each for part in value for each in _tuples(item, part))
+        case dict():
+            yield from (each for key, inner in kind.items() for each in _tuples(inner, value.get(key)))
+        case tuple() | list():
+            yield from (each for inner, part in zip(kind, value, strict=True) for each in _tuples(inner, part))
 
 
 def _floats(kind: Any, value: Any) -> Iterator[Any]:

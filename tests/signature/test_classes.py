@@ -38,6 +38,12 @@ ASKING: dict[str, tuple[Callable[[Any], Any], Any, Any]] = {
     "the class of a list": (lambda xs: isinstance(xs, list), ["a", "b"], ("a", "b")),
     "a list of texts": (lambda xs: xs, ["a", "b"], ("a", "b")),
     "a list of tensors": (lambda xs: xs[:1], [X[0], X[0, :2]], (X[0], X[0, :2])),
+    "a list in a list": (lambda rows: list(rows), [[1, 2], [3]], [(1, 2), [3]]),
+    "a list of texts in a list": (lambda rows: [row for row in rows], [["a"], ["b", "c"]], [("a",)]),
+    "a list of tensors in a list": (lambda rows: [row[:1] for row in rows], [[X[0]], [X[0, :2]]], [(X[0],)]),
+    "a list in a dict of a list": (lambda rows: [row["a"] for row in rows], [{"a": [1]}, {"a": [2]}], [{"a": (1,)}]),
+    "a list in a tuple of a list": (lambda rows: [row[1] for row in rows], [(1, [1]), (2, [2])], [(1, (3,))]),
+    "a list that is added to one in a list": (lambda rows: [r + [1] for r in rows], [[1], [2, 3]], [(1, 2)]),
     "a list in a dict": (lambda d: d["a"][:1], {"a": [1, 2]}, {"a": (1, 2)}),
 }
 
@@ -61,6 +67,8 @@ def test_an_input_of_another_class_is_stopped_where_it_decides(name: str) -> Non
         (lambda x: x * 2, X, Y),
         (lambda xs: sum(xs), [1, 2, 3], (4, 5)),
         (lambda xs: ",".join(xs), ["a", "b"], ("c", "d", "e")),
+        (lambda rows: [sum(row) for row in rows], [[1, 2], [3]], [(4, 5), [6]]),
+        (lambda rows: [",".join(row) for row in rows], [["a", "b"], ["c"]], [("d",), ["e"]]),
         (lambda xs: torch.cat(xs), [X[0], X[0, :2]], (X[0, :2], X[0])),
     ],
 )
