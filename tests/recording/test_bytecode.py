@@ -143,3 +143,27 @@ def test_a_replay_is_held_against_the_code_as_it_was_written() -> None:
             assert named_as_a_text.__code__ is _PLAIN
         assert named_as_a_text.__code__ is not _PLAIN
     assert named_as_a_text.__code__ is _PLAIN
+
+
+def far_jumps(x):
+    total, seen = x * 0, []
+    for scale in (1.0, 2.0, 3.0):
+        try:
+            try:
+                if x.shape[0] > 4:
+                    if scale > 2.0:
+                        seen.append(f"{scale} of {x.shape[0]} is {scale * x.shape[0] if scale > 2.5 else 0}")
+            except ValueError as error:
+                print(f"-- {scale} failed: {str(error)[: (2000 if x.shape[0] > 3 else 260)]}")
+            except Exception as error:
+                seen.append(("crash", scale, repr(error)[:500]))
+                if x.shape[0] > 2:
+                    seen.append(repr(error))
+                continue
+        finally:
+            total = total + x * scale
+    return total, seen
+
+
+def test_a_handler_that_begins_with_a_far_jump() -> None:
+    right(far_jumps, X)

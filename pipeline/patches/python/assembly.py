@@ -78,6 +78,7 @@ def _assembled(code: CodeType, instructions: list[Any], variables: tuple[str, ..
         made.update_offsets(instructions)
         made.devirtualize_jumps(instructions)
         changing = bool(made.fix_extended_args(instructions))
+    made.update_offsets(instructions)  # of the last prefixes, where an entry of the table of exceptions may begin
     made.remove_extra_line_nums(instructions)
     options["co_code"], options["co_linetable"] = made.assemble(instructions, code.co_firstlineno)
     options["co_stacksize"] = code.co_stacksize + _MOST_MORE + code.co_nlocals
