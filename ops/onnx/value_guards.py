@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -15,6 +16,12 @@ from .ports import TEXT, Port
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _BLANKS = re.compile(r"\s\s")
+
+
+def _beyond(numbers: torch.Tensor, limit: float) -> torch.Tensor:
+    return numbers.abs() > limit
+
+
 _OF_NUMBERS: Mapping[str, tuple[str, Callable[[torch.Tensor], torch.Tensor]]] = {
     "nan": ("NaN", torch.isnan),
     "infinite": ("infinity", torch.isinf),
@@ -24,6 +31,7 @@ _OF_NUMBERS: Mapping[str, tuple[str, Callable[[torch.Tensor], torch.Tensor]]] = 
     ),
     "negative": ("a negative number", lambda x: x < 0),
     "zero": ("zero", lambda x: x == 0),
+    **{f"beyond 1e{power}": (f"a number beyond 1e{power}", partial(_beyond, limit=10.0**power)) for power in range(39)},
 }
 _OF_TEXTS: Mapping[str, tuple[str, Callable[[str], bool]]] = {
     "not ascii": ("a text that is not ASCII", lambda text: not text.isascii()),

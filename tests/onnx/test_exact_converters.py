@@ -16,6 +16,7 @@ from sklearn import (
     linear_model,
     mixture,
     model_selection,
+    multiclass,
     pipeline,
     preprocessing,
     svm,
@@ -85,6 +86,31 @@ def test_models(model: Any, target: Any, outputs: str, dtype: str, reloaded: Any
     mod = reloaded(tracepack.trace(lambda rows: op(rows), torch.from_numpy(data[:2])), trust=True)
     for rows in (NEW.astype(dtype), data, data[:1]):
         check(mod(torch.from_numpy(rows)), expected(model, rows), outputs, 1e-9 if dtype == "float64" else 1e-4)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("target", [THREE * 10, named(THREE)])
+@pytest.mark.parametrize(
+    "model",
+    [
+        linear_model.SGDClassifier(loss="log_loss", random_state=0),
+        linear_model.SGDClassifier(loss="modified_huber", random_state=0),
+        multiclass.OneVsRestClassifier(linear_model.LogisticRegression()),
+        pipeline.make_pipeline(
+            preprocessing.StandardScaler(), linear_model.SGDClassifier(loss="log_loss", random_state=1)
+        ),
+    ],
+    ids=title,
+)
+def test_labels_where_probabilities_are_all_0_or_1(model: Any, target: Any, dtype: str) -> None:
+    data = X.astype(dtype)
+    op = tracepack.script(model.fit(data, target), example=data)
+    for scale in (1, 10, 1e3, 1e6):
+        rows = (RANDOM.normal(size=(200, 4)) * scale).astype(dtype)
+        found = op(torch.from_numpy(rows))
+        labels = found["label"] if isinstance(found["label"], list) else found["label"].tolist()
+        assert labels == model.predict(rows).tolist()
+        np.testing.assert_allclose(found["probabilities"].numpy(), model.predict_proba(rows), atol=1e-4)
 
 
 @pytest.mark.parametrize("model", [linear_model.RidgeClassifier(), svm.LinearSVC(), svm.OneClassSVM()], ids=title)

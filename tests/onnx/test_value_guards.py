@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from sklearn import ensemble, linear_model, naive_bayes, neighbors, pipeline, preprocessing, tree
+from sklearn import cluster, ensemble, linear_model, naive_bayes, neighbors, pipeline, preprocessing, tree
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
@@ -65,6 +65,22 @@ def test_numbers_that_the_example_does_not_hold(estimator: Any, dtype: str) -> N
             other = rows[5:9].copy()
             other[1, column] = value
             held(op, estimator, other)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    "model", [cluster.KMeans(3, random_state=0), neighbors.KNeighborsRegressor()], ids=lambda each: type(each).__name__
+)
+def test_numbers_so_far_away_that_distances_are_rounding(model: Any, dtype: str, reloaded: Any) -> None:
+    rows = X.astype(dtype)
+    op = tracepack.script(model.fit(rows, REAL.astype(dtype)), example=rows)
+    mod = reloaded(tracepack.trace(lambda x: op(x), torch.from_numpy(rows)), trust=True)
+    for scale in (1, 10, 100):
+        mod(torch.from_numpy(rows * scale))  # is not refused yet
+    for scale in (1, 10, 100, 1e4, 1e8, 1e12, 1e16, 1e30):
+        held(mod, model, (rows * scale).astype(dtype))
+    with pytest.raises(tracepack.GuardError, match=r"row 2 holds a number beyond 1e\d+, which the K"):
+        mod(torch.from_numpy(np.concatenate([rows[:2], rows[:1] * 1e30])))
 
 
 @pytest.mark.parametrize("norm", ["l1", "l2", "max"])

@@ -26,10 +26,12 @@ class Answers:
     Attributes:
         names: a name for each.
         values: an array for each, one row for each row of the input.
+        deciding: the scores that decide a label; None where what comes beside it does.
     """
 
     names: tuple[str, ...]
     values: tuple[Any, ...]
+    deciding: Any = None
 
 
 _SECOND = {"predict_proba": "probabilities", "decision_function": "scores", "transform": "distances"}
@@ -55,10 +57,18 @@ def _answers(estimator: Any, data: Any) -> Answers:
     predicted = np.asarray(estimator.predict(data))
     for method, name in _SECOND.items():
         if hasattr(estimator, method) and (method != "transform" or not _learns(estimator)):
-            return Answers(("label", name), (predicted, _dense(getattr(estimator, method)(data))))
+            found = predicted, _dense(getattr(estimator, method)(data))
+            return Answers(("label", name), found, _deciding(estimator, data) if name == "probabilities" else None)
     if hasattr(estimator, "classes_"):
         return Answers(("label",), (predicted,))
     return Answers(("prediction",), (predicted,))
+
+
+def _deciding(estimator: Any, data: Any) -> Any:
+    """The scores of an estimator that also has probabilities, which are equal where they are all 0 or 1."""
+    found = estimator.decision_function(data) if hasattr(estimator, "decision_function") else None
+    pairs = getattr(estimator, "decision_function_shape", "") == "ovo"
+    return None if found is None or pairs else _dense(found)
 
 
 def _learns(estimator: Any) -> bool:
@@ -166,7 +176,8 @@ def _tied(wanted: Answers) -> Any:
     rows = len(wanted.values[0])
     if wanted.names[-1] not in ("probabilities", "scores"):
         return np.zeros(rows, bool)
-    scores = wanted.values[1].reshape(rows, -1).astype(np.float64)
+    scores = wanted.values[1] if wanted.deciding is None else wanted.deciding
+    scores = scores.reshape(rows, -1).astype(np.float64)
     scale = max(1.0, np.abs(scores).max(initial=0)) * ROUNDING["float32"]
     if scores.shape[1] < 2:
         return np.abs(scores[:, 0]) <= scale

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
+
+import numpy as np
 
 from ...graph.errors import GuardError, ScriptError
 from ..session import Session
@@ -22,6 +25,8 @@ from .hard_rows import (
 from .rows import Rows
 
 _MOST = 64  # columns that are tried one by one
+_POWERS = (1, 2, 3, 4, 6, 8, 10, 12, 14, 16, 18, 20, 24, 30, 36)
+_SAFELY = 3  # powers of ten below the one at which some of a few rows differ
 _MAY_DIFFER = ("nan", "infinite", "beyond float32")  # which a guard may keep from a model that answers otherwise
 _AGREES, _DIFFERS, _REFUSED = "agrees", "differs", "refused"
 _HOLDING = ("steps", "transformer_list", "transformers", "estimators")
@@ -55,6 +60,7 @@ class TriedGuards:
                 outcome = self._outcome(with_texts(self._rows, index, kind))
                 if outcome != _AGREES:
                     self.found.append(ValueGuard(kind, index, None, self._name, outcome == _REFUSED))
+        self._try_far()
         self._refuse_guarded_example()
         for other in self._others():
             self._require(other)
@@ -77,6 +83,23 @@ class TriedGuards:
         if outcome == _DIFFERS and kind not in _MAY_DIFFER:
             self._require(with_numbers(self._rows, places, values))
         self._add(kind, self._bad(places, values), outcome == _REFUSED)
+
+    def _try_far(self) -> None:
+        """Numbers far beyond the example's: their distances may be those of rounding, for example."""
+        usual = self._rows.largest()
+        if not usual:
+            return
+        for power in _POWERS:
+            with np.errstate(over="ignore"):
+                rows = self._rows.times(10.0**power)
+            if not math.isfinite(rows.largest()):
+                return
+            if (outcome := self._outcome(rows)) != _AGREES:
+                limit = max(math.ceil(math.log10(usual)), math.floor(math.log10(usual)) + power - _SAFELY)
+                self._add(
+                    f"beyond 1e{min(max(limit, 0), 38)}", number_places(self._rows, "infinite"), outcome == _REFUSED
+                )
+                return
 
     def _bad(self, places: Sequence[Place], values: Sequence[float]) -> Sequence[Place]:
         """The places at which such numbers are refused, or answered otherwise; all, where one cannot tell."""

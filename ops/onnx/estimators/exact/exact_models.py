@@ -2,7 +2,8 @@
 
 Two classes of a `LinearDiscriminantAnalysis` get the logistic of the one score, not the softmax of it and its negative.
 Linear classifiers and support vector machines are computed in float64 where they are given it: the operators that ONNX
-has for them are of float32.
+has for them are of float32. Of several classes that are scored one by one, a label is that of the best score: where
+their probabilities are all 0 or 1, the best of those is no answer.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from typing import Any
 import numpy as np
 
 from .exact_steps import Converter
-from .onnx_nodes import Nodes, guess_kind, is_wide, nodes_of
+from .onnx_nodes import Nodes, guess_kind, is_wide, nodes_of, taken
 from .other_operator import OtherOperator
 
 _LINEAR = ("RidgeClassifier", "RidgeClassifierCV", "LinearSVC", "LinearDiscriminantAnalysis")
+_BY_SCORE = ("SGDClassifier", "OneVsRestClassifier")
+_NEIGHBORS = ("KNeighborsClassifier", "KNeighborsRegressor")
 _MACHINES = ("SVR", "NuSVR", "OneClassSVM")
 _KERNELS = ("linear", "poly", "rbf", "sigmoid")
 
@@ -30,6 +33,10 @@ def exact_model(name: str, known: Converter) -> Converter | None:
     """
     if name in _LINEAR:
         return lambda scope, operator, container: _linear(scope, operator, container, known)
+    if name in _BY_SCORE:
+        return lambda scope, operator, container: _by_score(scope, operator, container, known)
+    if name in _NEIGHBORS:
+        return lambda scope, operator, container: _neighbors(scope, operator, container, known)
     if name in _MACHINES:
         return lambda scope, operator, container: _machine(scope, operator, container, known)
     if name == "VotingClassifier":
@@ -73,6 +80,72 @@ def _named(nodes: Nodes, numbers: str, classes: Any, result: str) -> str:
     """The classes of these numbers, texts or integers."""
     names = nodes.texts(classes) if classes.dtype.kind in "UO" else nodes.constant(classes, np.int64)
     return nodes.add("Gather", names, numbers, result=result)
+
+
+def _by_score(scope: Any, operator: Any, container: Any, known: Converter) -> Any:
+    """A classifier with a linear score for each of its classes; what skl2onnx makes of it gives the probabilities."""
+    model = operator.raw_operator
+    scored = [model] if hasattr(model, "coef_") else getattr(model, "estimators_", [])
+    if len(model.classes_) < 3 or getattr(model, "multilabel_", False) or not all(map(_is_linear, scored)):
+        return known(scope, operator, container)
+    label, second = operator.outputs
+    nodes = nodes_of(scope, operator, container)
+    weights = np.concatenate([_dense(each.coef_) for each in scored])
+    scores = nodes.add("MatMul", taken(nodes, operator), nodes.constant(weights.T))
+    scores = nodes.add("Add", scores, nodes.constant(np.concatenate([np.ravel(each.intercept_) for each in scored])))
+    if scored != [model] and all(map(_is_logistic, scored)):
+        _shares(nodes, _logistic(nodes, scores), second.full_name)
+    else:
+        other = scope.declare_local_variable("label", label.type)
+        other.init_status(is_fed=True)
+        known(scope, OtherOperator(operator, outputs=[other, second]), container)
+    return _named(nodes, _best(nodes, scores, len(weights)), model.classes_, label.full_name)
+
+
+def _logistic(nodes: Nodes, scores: str) -> str:
+    """The logistic function, which ONNX Runtime's own rounds to 0 where its shares of a row still count."""
+    below = nodes.add("Exp", nodes.add("Min", scores, nodes.constant([0])))
+    return nodes.add(
+        "Div",
+        below,
+        nodes.add("Add", nodes.add("Exp", nodes.add("Neg", nodes.add("Abs", scores))), nodes.constant([1])),
+    )
+
+
+def _shares(nodes: Nodes, sure: str, result: str) -> None:
+    """Divides each row by its sum, unless that is 0."""
+    total = nodes.add("ReduceSum", sure, nodes.constant([1], np.int64), keepdims=1)
+    whole = nodes.add("Where", nodes.add("Equal", total, nodes.constant([0])), nodes.constant([1]), total)
+    nodes.add("Div", sure, whole, result=result)
+
+
+def _is_logistic(model: Any) -> bool:
+    return type(model).__name__ == "LogisticRegression" or getattr(model, "loss", "") == "log_loss"
+
+
+def _is_linear(model: Any) -> bool:
+    from sklearn.linear_model._base import LinearClassifierMixin
+
+    return isinstance(model, LinearClassifierMixin) and hasattr(model, "coef_")
+
+
+def _neighbors(scope: Any, operator: Any, container: Any, known: Converter) -> Any:
+    """What is near, by distances of float64, as scikit-learn computes whatever it is given."""
+    from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
+
+    if not isinstance(operator.inputs[0].type, FloatTensorType):
+        return known(scope, operator, container)
+    nodes = Nodes(scope, container, np.float64)
+    rows = scope.declare_local_variable("wide", DoubleTensorType(operator.inputs[0].type.shape))
+    rows.init_status(is_fed=True)
+    nodes.add("Cast", operator.inputs[0].full_name, to=nodes.kind, result=rows.full_name)
+    found = list(operator.outputs)
+    for number, given in enumerate(found):
+        if isinstance(given.type, FloatTensorType):
+            found[number] = scope.declare_local_variable("wide", DoubleTensorType(given.type.shape))
+            found[number].init_status(is_fed=True)
+            nodes.add("Cast", found[number].full_name, to=guess_kind(given), result=given.full_name)
+    return known(scope, OtherOperator(operator, inputs=[rows], outputs=found), container)
 
 
 def _machine(scope: Any, operator: Any, container: Any, known: Converter) -> Any:
