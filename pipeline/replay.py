@@ -278,7 +278,9 @@ class Replay:
             return self._moved(moving) or self._after_many_calls(moving, before)
 
     def _trials(self) -> Iterator[list[Any]]:
-        return examples_within(self.pipeline.graph, self.examples.leaves, self.objects.plain_values())
+        with as_written():  # a block has its constants elsewhere
+            known = self.objects.plain_values()
+        return examples_within(self.pipeline.graph, self.examples.leaves, known)
 
     def _call(self, leaves: Sequence[Any], own: bool = False) -> tuple[bool, str]:
         """Calls both: returns whether both ran, and how they differ; empty where one of them refuses its inputs."""

@@ -28,6 +28,7 @@ class Carried:
         read: those of lists whose items it reads.
         later: those of lists that the function may change after the loop.
         unread: those of variables that nothing reads after the loop.
+        shared: those of containers whose entries may have other names.
         left: the name of the variable that says whether the loop was left; empty where there is none.
     """
 
@@ -37,6 +38,7 @@ class Carried:
     later: frozenset[int] = frozenset()
     unread: frozenset[int] = frozenset()
     left: str = ""
+    shared: frozenset[int] = frozenset()
 
 
 def keeps_keys(start: Any, value: Any, after: Any, nodes: Sequence[Node]) -> bool:

@@ -184,9 +184,11 @@ class Fold(FoldNode):
             found = self.filled.get(place) or self._filled(place)
         if type(start) is TracedList:
             items = start.like(value, list(found))
+            items.shared = 2 if place in self.names.shared else items.shared
             return items.grow() if self.packing.holds_whole(place) else items
         if issubclass(type(start), TracedDict):
             table = start.like(value, dict(found))
+            table.shared = 2 if place in self.names.shared else table.shared
             made = TracedSet(recorder, None, table) if place in self.sets else table
             return made.grow() if self.packing.holds_whole(place) else made
         return traced(recorder, value, float(found) if place in self.floats else own_copy(found), True)

@@ -8,7 +8,7 @@ from typing import Any
 from ...ops.graph.graph import Value
 from .base import Traced, is_traced
 from .tracer import Tracer
-from .values.changing import Growing, PlaceOfEntry
+from .values.changing import MOST_SHARED, Growing, PlaceOfEntry
 
 RUN_KEYS = "a dict with keys of run time cannot be"
 _JOIN = "Write table = dict([*table.items(), (key, value)]), or table = dict([*table.items(), *other.items()])."
@@ -60,15 +60,16 @@ class TracedDict(Growing, Traced):
 
     def _entry(self, key: Any, found: Any) -> Any:
         """What is found under a key; a container knows where it belongs."""
-        if isinstance(found, Growing):
+        if isinstance(found, Growing) and self.shared < MOST_SHARED:
             found.loop, found.place = self.loop, PlaceOfEntry(self, key)
+            found.shared = MOST_SHARED * bool(self.shared)
         return found
 
     def like(self, value: Value, concrete: dict[Any, Any]) -> TracedDict:
         """A dict of the same kind for another value."""
         found = type(self)(self.tracer, value, concrete, True)
         found.missing, found.patterns, found.samples = self.missing, self.patterns, self.samples
-        found.with_none = self.with_none
+        found.with_none, found.shared = self.with_none, self.shared
         return found
 
     def _as_put(self, found: Any) -> Any:

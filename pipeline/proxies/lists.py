@@ -14,7 +14,7 @@ from ...ops.runtime.user_code import names_to_unpack, running_instruction, user_
 from .base import Traced, is_traced
 from .branches import HANDED
 from .tracer import Tracer
-from .values.changing import CHANGE, Growing, PlaceOfEntry
+from .values.changing import CHANGE, MOST_SHARED, Growing, PlaceOfEntry
 
 _SORT = "Write items = sorted(items, key=…), which makes a new list."
 _POP = "Write item, items = items[-1], items[:-1], or items[i], items[:i] + items[i + 1 :] with an i of 0 or more."
@@ -26,7 +26,6 @@ GROWING = ("append", "extend", "insert", "sort", "reverse", "pop", "remove", "cl
 
 OF_TEXTS = "Go on with a list of them: names.tolist(), list(names), [str(name) for name in names]."
 NESTED: Any = object()
-_ITEMS = 2
 _OF_DEQUES = ("popleft", "appendleft")
 _LACKS = Guard(True, "a list lacks an item")
 WITH_NONE = "a list whose items may be None is asked for more than its length"
@@ -137,11 +136,11 @@ class TracedList(Growing, Traced):
         found = self.tracer.scalar("getitem", self, index)
         if (
             self.loop is not None
-            and self.shared < _ITEMS
+            and self.shared < MOST_SHARED
             and isinstance(found, Growing)
             and not isinstance(index, slice)
         ):
-            found.loop, found.place, found.shared = self.loop, PlaceOfEntry(self, index), _ITEMS * bool(self.shared)
+            found.loop, found.place, found.shared = self.loop, PlaceOfEntry(self, index), MOST_SHARED * bool(self.shared)
         if isinstance(index, slice):
             found.of_array = self.of_array
             return found

@@ -16,6 +16,7 @@ import torch
 
 from ...ops.lowering.call import copied
 from ...ops.lowering.layouts import channels_last
+from .reach.named_values import with_named_sizes, with_named_values
 
 
 def clones(leaves: Sequence[Any]) -> list[Any]:
@@ -97,6 +98,8 @@ def trials(leaves: Sequence[Any], known: Iterable[Any] = ()) -> Iterator[list[An
         for flag in flags[:4] if len(flags) > 1 else ():
             yield [not leaf if index == flag else leaf for index, leaf in enumerate(leaves)]
     yield from _met(leaves, known)
+    yield from with_named_values(leaves, known)
+    yield from with_named_sizes(leaves, known)
     for fill in (0, 1) if tensors else ():
         yield [_mapped(partial(_filled, fill), leaf) for leaf in leaves]
     if tensors:
@@ -176,6 +179,7 @@ def _far(tensor: torch.Tensor, beyond: float) -> torch.Tensor:
 
 
 MOST_MET = 12
+_LARGEST_SIZE = 10_000
 
 
 def _met(leaves: Sequence[Any], known: Iterable[Any]) -> Iterator[list[Any]]:
@@ -189,7 +193,7 @@ def _met(leaves: Sequence[Any], known: Iterable[Any]) -> Iterator[list[Any]]:
 
 def _fits(value: Any, leaf: Any) -> bool:
     """Whether a value is another one than the example, and a number no larger than what a size may be."""
-    return repr(value) != repr(leaf) and (type(value) is not int or abs(value) <= max(1000, abs(leaf)))
+    return repr(value) != repr(leaf) and (type(value) is not int or abs(value) <= max(_LARGEST_SIZE, abs(leaf)))
 
 
 def _rewritten(leaf: Any, write: Callable[[str], str]) -> Any:

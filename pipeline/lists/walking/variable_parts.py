@@ -42,7 +42,8 @@ class VariableParts:
 
         names = tuple(name for name, parts in zip(known.names, places, strict=False) for _ in parts)
         growing, read, later = map(of_parts, (known.growing, known.read, known.later))
-        return Carried(names, growing, read, later, of_parts(known.unread, whole=False), known.left)
+        unread, shared = (of_parts(some, whole=False) for some in (known.unread, known.shared))
+        return Carried(names, growing, read, later, unread, known.left, shared)
 
     def holds_whole(self, part: int) -> bool:
         """Whether a part is all that a variable holds, so that its code may change a container in place."""

@@ -10,6 +10,10 @@ from ..tracer import Tracer
 CHANGE = "Build a new one: [*items, item] or a list comprehension."
 
 
+MOST_SHARED = 2
+"""Says of a container that containers among its items have other names, so that no loop changes them."""
+
+
 class PlaceOfEntry:
     """Where a container is an entry of a dict, or an item of a list, that the code changes.
 

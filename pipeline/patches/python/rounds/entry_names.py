@@ -1,0 +1,212 @@
+"""Finds whether what a container holds has other names, too, where a loop changes it: ``first = rows[0]``.
+
+In a recording ``rows[i].append(item)`` makes another value of `rows`, which no other name of one of its lists would
+show. So nothing but the container may know its entries where a change can follow: whatever is not known to leave an
+entry alone hands it on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ..loops.flow import LOADS, LocalFlow
+from ..loops.outlined import SKIPPED
+from .run_at_once import asked
+from .takers import ATTRIBUTES, BELOW_KEY, place_of, taker_of
+
+_PUTS = ("append", "appendleft", "add", "insert", "extend", "update", "setdefault")
+_TAKES_OUT = ("pop", "popleft", "clear", "remove", "discard", "sort", "reverse")
+_COPIES = ("values", "items", "copy", "keys")
+_LOOKS = ("index", "count")
+_COUNTS = ("len", "sum", "any", "all", "str", "print", "repr", "bool", "stack", "cat", "tensor", "array", "join")
+"""What gives nothing of a container that knows what that holds."""
+_KEEPS = ("list", "sorted", "tuple", "reversed", "enumerate", "zip", "iter", "dict", "copy", "min", "max", "set")
+"""What gives what a container holds, in another one or by itself."""
+_NEW = ("list", "dict", "set", "sorted", "deepcopy", "str", "int", "float", "len", "sum", "tuple")
+_TESTS = ("COMPARE_OP", "CONTAINS_OP", "IS_OP", "POP_TOP", "UNARY_", "TO_BOOL", "POP_JUMP", "FORMAT_", "RETURN_VALUE")
+_ADDS = 13  # the argument of BINARY_OP for +=
+
+
+class EntryNames:
+    """What some instructions do with what a container holds.
+
+    Args:
+        code: the instructions.
+        name: of the container.
+    """
+
+    def __init__(self, code: Sequence[Any], name: str) -> None:
+        self.code, self.flow = code, LocalFlow(code)
+        self.changes: list[tuple[int, int, str]] = []  # where, how deep in the container, and by which name
+        self.handed: list[tuple[int, int]] = []  # where an entry may get another name, and how deep it is
+        self.names: list[tuple[str, int, int]] = []  # of an entry, how deep that is, and where it is stored
+        self._follow_name(name, 0)
+
+    def are_shared(self) -> bool:
+        """Whether a change of what the container holds may miss another name of that."""
+        deepest = max((depth for _, depth, _ in self.changes), default=0)
+        changes = {at for at, _, _ in self.changes}
+        handed = (at for at, depth in self.handed if depth <= deepest)
+        if any(self.flow.meets_later(at, "", [*changes]) for at in handed):
+            return True
+        return any(self._is_stale(*each) for each in self.names if each[1] <= deepest)
+
+    def _is_stale(self, name: str, _: int, store: int) -> bool:
+        """Whether an entry's name may be read after the entry was changed by another one."""
+        others = [at for at, _, by in self.changes if by != name]
+        met = [at for at in others if self.flow.meets_later(store, name, [at])]
+        return any(self.flow.reads_later(after, name) for at in met for after in self.flow.following(at))
+
+    def _follow_name(self, name: str, depth: int) -> None:
+        for at, each in enumerate(self.code):
+            if each.argval != name or not each.opname.startswith("LOAD_"):
+                continue
+            if each.opname in LOADS or each.opname == "LOAD_DEREF":
+                self._follow(at, depth, name)
+            else:  # a function inside knows it
+                self.handed.append((at, depth + 1))
+
+    def _follow(self, at: int, depth: int, by: str) -> None:
+        """Takes note of what becomes of a container that an instruction gives: the one itself, or one in it."""
+        code = self.code
+        taker, below = taker_of(code, at)
+        if taker is None:
+            self.handed.append((at, max(depth, 1)))
+            return
+        place, name = place_of(code, at, taker), taker.opname
+        if name in ATTRIBUTES:
+            self._method(place, taker.argval, depth, by)
+        elif name == "BINARY_SUBSCR":
+            sliced = code[place - 1].opname == "BUILD_SLICE"
+            if below > 1:
+                self._follow(place, depth + (not sliced), by)
+        elif name in ("STORE_SUBSCR", "DELETE_SUBSCR"):
+            self._store(at, place, depth, below, by)
+        elif name.startswith("CALL"):
+            self._call(at, place, depth, by)
+        elif name == "GET_ITER":
+            self._loop(place, depth, by)
+        elif name == "STORE_FAST":
+            self._named(taker.argval, depth, place, by)
+        elif name == "UNPACK_SEQUENCE":
+            for target in self._targets(place):
+                self._named(code[target].argval, depth + 1, target, by)
+        elif name.startswith("BINARY_"):
+            self._follow(place, depth, by)
+        elif name.startswith("BUILD_"):
+            if not self._is_returned(place):
+                self.handed.append((at, max(depth, 1)))
+        elif not name.startswith(_TESTS):
+            self.handed.append((at, max(depth, 1)))
+
+    def _method(self, place: int, method: str, depth: int, by: str) -> None:
+        call = place_of(self.code, place, taker) if (taker := taker_of(self.code, place)[0]) else None
+        if call is None or not self.code[call].opname.startswith("CALL"):
+            self.handed.append((place, depth + 1))
+        elif method in _PUTS:
+            self.changes += [(place, depth, by)] if depth else []
+            if not self._is_new(call - 1):
+                self.handed.append((place, depth + 1))
+            if method == "setdefault":
+                self._follow(call, depth + 1, by)
+        elif method in _TAKES_OUT:
+            self.changes += [(place, depth, by)] if depth else []
+        elif method == "get":
+            self._follow(call, depth + 1, by)
+        elif method in _COPIES:
+            self._follow(call, depth, by)
+        elif method not in _LOOKS:
+            self.handed.append((place, depth + 1))
+
+    def _store(self, at: int, place: int, depth: int, below: int, by: str) -> None:
+        """Takes note of a store into a container, or of it in another one, or of its use as a key."""
+        if below > BELOW_KEY:
+            self.handed.append((at, max(depth, 1)))
+        if below != BELOW_KEY:
+            return
+        self.changes += [(at, depth, by)] if depth else []
+        adds = [each for each in self.code[at:place] if each.opname == "INPLACE_ADD" or _adds(each)]
+        if adds and not self.code[place - 1].opname.startswith("BINARY_SUBSCR"):
+            if self._is_list(self.code.index(adds[-1]) - 1):
+                self.changes.append((at, depth + 1, by))
+        elif self.code[place].opname == "STORE_SUBSCR" and not self._is_new(self._before(at) - 1):
+            self.handed.append((at, depth + 1))
+
+    def _before(self, at: int) -> int:
+        """The instruction that loads the name of a container, of which one gives a part."""
+        while at and not self.code[at].opname.startswith("LOAD_"):
+            at -= 1
+        return at
+
+    def _call(self, at: int, place: int, depth: int, by: str) -> None:
+        name = asked(self.code, at)
+        if name in _KEEPS:
+            self._follow(place, depth, by)
+        elif name not in _COUNTS:
+            self.handed.append((at, max(depth, 1)))
+
+    def _loop(self, place: int, depth: int, by: str) -> None:
+        """Takes note of the variables of a loop over a container; what a comprehension gives may hold its entries."""
+        following = self.code[place + 1]
+        if following.opname != "FOR_ITER":
+            end = following.argval[0] if following.opname == SKIPPED else place + 1
+            if end + 1 < len(self.code):
+                self._follow(end, depth, by)
+            return
+        for target in self._targets(place + 1):
+            self._named(self.code[target].argval, depth + 1, target, by)
+
+    def _targets(self, at: int) -> Iterator[int]:
+        """Where what an instruction gives is stored, or its parts are."""
+        left, at = 1, at + 1
+        if self.code[at - 1].opname == "UNPACK_SEQUENCE":
+            left = self.code[at - 1].arg
+        while left and at < len(self.code):
+            each = self.code[at]
+            if each.opname == "UNPACK_SEQUENCE":
+                left += each.arg - 1
+            elif each.opname == "STORE_FAST":
+                left -= 1
+                yield at
+            elif each.opname not in ("NOP", "POP_TOP", "STORE_DEREF", "SWAP"):
+                return
+            else:
+                left -= each.opname in ("POP_TOP", "STORE_DEREF")
+            at += 1
+
+    def _named(self, name: str, depth: int, store: int, by: str) -> None:
+        """Takes note of another name, for an entry or for another container with the same entries."""
+        if name == by or any(name == other for other, _, _ in self.names):
+            self.names += [] if name == by else [(name, max(depth, 1), store)]
+            return
+        self.names.append((name, max(depth, 1), store))
+        self._follow_name(name, depth)
+
+    def _is_returned(self, at: int) -> bool:
+        taker = taker_of(self.code, at)[0]
+        if taker is None or not taker.opname.startswith("BUILD_"):
+            return taker is not None and taker.opname == "RETURN_VALUE"
+        return self._is_returned(place_of(self.code, at, taker))
+
+    def _is_new(self, at: int) -> bool:
+        """Whether what an instruction gives is a number, a text, or a container that was made there."""
+        while self.code[at].opname in ("PRECALL", "KW_NAMES", "NOP"):
+            at -= 1
+        each = self.code[at]
+        if each.opname.startswith(("BUILD_", "LOAD_CONST", "BINARY_OP", "COMPARE_", "FORMAT_", "LIST_", "DICT_", "SET_")):
+            return True
+        starts = [
+            before
+            for before in range(at)
+            if each.opname.startswith("CALL") and asked(self.code, before + 1) in _NEW
+        ]
+        return any(taker_of(self.code, before)[0] is each for before in starts)
+
+    def _is_list(self, at: int) -> bool:
+        """Whether an instruction may give a list, which is added in place."""
+        return not self.code[at].opname.startswith(("LOAD_CONST", "COMPARE_", "FORMAT_"))
+
+
+def _adds(each: Any) -> bool:
+    return bool(each.opname == "BINARY_OP" and each.arg == _ADDS)
