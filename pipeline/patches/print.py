@@ -39,7 +39,7 @@ def _print(*args: Any, **kwargs: Any) -> None:
         _plain_print(*args, **kwargs)
 
 
-def _is_unheard(recorder: Any) -> bool:
+def _is_unheard(recorder: object) -> bool:
     """Whether nothing is told: by a function that is only tried, and on a side that the example does not take."""
     return getattr(_thread, "muted", False) or (isinstance(recorder, Recorder) and recorder.untaken)
 

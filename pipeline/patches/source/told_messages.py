@@ -52,10 +52,10 @@ def holds_messages(body: Sequence[ast.stmt]) -> bool:
 
 def told(body: Sequence[ast.stmt]) -> list[ast.stmt]:
     """Statements of a side, whose messages are left out where they are recorded."""
-    return [_Telling().visit(line) for line in body]
+    return [_Asking().visit(line) for line in body]
 
 
-class _Telling(ast.NodeTransformer):
+class _Asking(ast.NodeTransformer):
     """Has each message asked for what it calls."""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:

@@ -20,7 +20,18 @@ GIVEN = [(x * sign, name) for x in (SHORT, LONG, LONG * 90) for sign in (1, -1) 
 @pytest.mark.parametrize("example", [(SHORT, "raw"), (LONG, "a")])
 @pytest.mark.parametrize(
     "process",
-    [demands.data_first, demands.size_first, demands.either, demands.negated, demands.nested, demands.in_a_row, demands.asserted, demands.of_rest, demands.in_a_side, demands.in_a_helper],
+    [
+        demands.data_first,
+        demands.size_first,
+        demands.either,
+        demands.negated,
+        demands.nested,
+        demands.in_a_row,
+        demands.asserted,
+        demands.of_rest,
+        demands.in_a_side,
+        demands.in_a_helper,
+    ],
 )
 def test_an_error_with_a_joined_condition_is_a_check_of_every_run(process, example) -> None:
     with warnings.catch_warnings():

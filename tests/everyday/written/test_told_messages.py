@@ -14,7 +14,11 @@ import tracepack
 from tests.everyday.case import Case, check, loaded
 
 logger = logging.getLogger("tests.told")
-LOW, HIGH, MIXED = torch.tensor([0.1, 0.2]), torch.tensor([0.4, 2.0, 3.0]), torch.tensor([-1.0, 0.5, 0.7, 9.0, 1.0, 2.0])
+LOW, HIGH, MIXED = (
+    torch.tensor([0.1, 0.2]),
+    torch.tensor([0.4, 2.0, 3.0]),
+    torch.tensor([-1.0, 0.5, 0.7, 9.0, 1.0, 2.0]),
+)
 
 
 def warned(x):
