@@ -14,7 +14,7 @@ _INSTEAD = {
     "from_bytes(": "Use torch.frombuffer(bytearray(data), dtype=torch.int32).item(), with the dtype of as many bytes.",
     "default_rng(": "Use generator = torch.Generator().manual_seed(seed), and torch.randn(n, generator=generator).",
     "RandomState(": "Use generator = torch.Generator().manual_seed(seed), and torch.randn(n, generator=generator).",
-    "Fraction(": "Write numerator / denominator, which is recorded.",
+    "Fraction(": "Write numerator / denominator, which is recorded, or the line ratio = float(Fraction(n, 3)).",
     "to_datetime(": "Use datetime.fromisoformat(text), or datetime.strptime(text, format), of each text.",
     "os.path.basename(": "Use text.rpartition('/')[2].",
     "os.path.splitext(": "Use '.' + name.rpartition('.')[2] if '.' in name.lstrip('.') else '', of name = "
