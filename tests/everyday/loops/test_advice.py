@@ -16,7 +16,6 @@ import tracepack
 from tests.everyday.case import Case, check, shown
 from tests.everyday.labels import LABELS, SCORES
 
-
 ROUNDS: list[int] = []
 
 
