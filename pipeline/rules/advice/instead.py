@@ -34,7 +34,9 @@ _INSTEAD = {
 }
 _MODEL = "Make the model before the function, and an op of it: op = tracepack.script(model)."
 _PACKAGES = {
-    "sklearn": "Make an op of the fitted estimator before the function: op = tracepack.script(estimator, example=X).",
+    "sklearn": "Make an op of the fitted estimator before the function: op = tracepack.script(estimator, example=X). "
+    "Of a LabelEncoder write encoder.classes_[ids], and tracepack.lookup(PLACES, labels), where PLACES = {label: i for "
+    "i, label in enumerate(encoder.classes_.tolist())} stands before the function.",
     "transformers": _MODEL,
     "torchvision": _MODEL,
     "scipy": "Use a function of torch.linalg, torch.fft, torch.special or numpy for it, or do it before.",
