@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from ..graph.errors import LoweringError
 from ..runtime.user_code import raising_line
@@ -26,7 +26,7 @@ def lowering_error(error: Exception, op: str, run: Callable[[], object]) -> Lowe
             fix="Give it inputs that it takes.",
         )  # fmt: skip
     where = _where(op, error)
-    if _generates(error):
+    if _comes_from("transformers.generation.utils", error):
         return LoweringError(
             "model.generate(...) is Python around the model, which cannot be lowered",
             where=where,
@@ -34,6 +34,12 @@ def lowering_error(error: Exception, op: str, run: Callable[[], object]) -> Lowe
             "docs/guide.md and samples/generate.py do.",
         )
     if type(error).__name__ == "GuardOnDataDependentSymNode":
+        if _comes_from("torch.distributions.", error, _CHECKS):
+            return LoweringError(
+                "a distribution of torch checks its data in a way that torch.export does not follow",
+                where=where,
+                fix="Give it validate_args=False.",
+            )
         return LoweringError(
             "Python needs a value here that only the data of a run decides",
             where=where,
@@ -65,10 +71,21 @@ def undecided(where: str) -> LoweringError:
     )
 
 
-def _generates(error: Exception) -> bool:
-    """Whether an error comes from the text generation of transformers."""
-    frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))
-    return any(frame.f_globals.get("__name__") == "transformers.generation.utils" for frame in frames)
+_CHECKS = ("__init__", "check", "_validate_sample")
+"""The functions of distributions that check what they are given."""
+
+
+def _comes_from(module: str, error: Exception, functions: Collection[str] = ()) -> bool:
+    """Whether an error came through a module, or some functions of it: the text generation of transformers.
+
+    Args:
+        module: how its name begins.
+        error: the error.
+        functions: their names; empty for any.
+    """
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    inside = [each for each in frames if each.f_globals.get("__name__", "").startswith(module)]
+    return bool(inside) and (not functions or inside[-1].f_code.co_name in functions)
 
 
 def _where(op: str, error: Exception) -> str:

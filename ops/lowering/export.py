@@ -15,6 +15,7 @@ from ..graph.errors import TracepackError
 from .call import Call, Leaves, dense, returned, separate
 from .errors import lowering_error
 from .patches import int_range as integers
+from .patches.distributions import DistributionChecks
 from .patches.modules import idle_moves
 from .patches.packed_sequences import PackedSequences
 from .patches.scalar_tensors import Counts, Reads, numbers
@@ -146,6 +147,7 @@ def export(flat: Flat, tensors: Sequence[torch.Tensor], model: Any) -> Any:
         Silence(),
         FreeSizes(),
         PackedSequences(),
+        DistributionChecks(),
         idle_moves(),
     ):
         program = torch.export.export(flat, tuple(tensors), dynamic_shapes={"flat": shapes}, strict=False)

@@ -320,6 +320,8 @@ class Loop:
         if id(value) in self.recorder.examples:
             return self.recorder.examples[id(value)].concrete
         found = self.recorder.values.example(value)
+        if found is None and any(value is each.node.output for each in self.recorder.generators.stretches):
+            self._refuse(*_DRAWS)
         if found is None:
             self._refuse("is inside of a branch", "Loop before tracepack.cond, and pass it the list.")
         return found
@@ -332,7 +334,7 @@ class Loop:
             name = node.target.name
             own = all(id(leaf) in inner for leaf in leaves(node.args[:1]) if isinstance(leaf, Value))
             if name in DRAWING:
-                self._refuse("draws random numbers", "Draw them before the loop.")
+                self._refuse(*_DRAWS)
             if effect(name) not in (FRESH, VIEW) and not own:
                 self._refuse("writes to a tensor from outside of it", "Return the new value instead.")
             if effect(name) not in (FRESH, VIEW) and len(self.ways) > 1:  # what is before a branch is run twice
@@ -341,3 +343,7 @@ class Loop:
 
     def _refuse(self, what: str, fix: str) -> None:
         self.recorder.refuse(f"a loop over a list of any length {what}", fix)
+
+
+_DRAW = "Draw them before the loop: noise = torch.rand(len(xs), generator=g), and noise[i] for i, x in enumerate(xs)."
+_DRAWS = ("draws random numbers", _DRAW)

@@ -1,4 +1,4 @@
-"""`print` and logging during a recording: text of a traced value that cannot come back into the graph.
+"""`print`, logging and warnings during a recording: text of a traced value that cannot come back into the graph.
 
 Any other text of a size is guarded, and of data refused; so is text that is printed to where the function can read it.
 While a function is recorded, `print` is replaced by one that allows text, so that a `print` left in the function
@@ -11,28 +11,42 @@ import builtins
 import logging
 import sys
 import threading
+import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
 from ...ops.lowering.patches.lock import Patched
+from ...ops.runtime.user_code import user_stacklevel
 from ...ops.tracing_hook import current
+from ..proxies.base import is_traced
 from ..recording.recorder import Recorder
 from .hooks import Hooks
+from .redirect import stand_in
 
-_plain_print = builtins.print
+_plain_print, _plain_warn = builtins.print, warnings.warn
 _thread = threading.local()
 
 
 def _print(*args: Any, **kwargs: Any) -> None:
     recorder, outside = current(), _is_read_by_people(kwargs.get("file"))
-    if outside and getattr(_thread, "muted", False):
+    if outside and _is_unheard(recorder):
         return
     if not isinstance(recorder, Recorder) or not outside:
         _plain_print(*args, **kwargs)
         return
     with recorder.printed():
         _plain_print(*args, **kwargs)
+
+
+def _is_unheard(recorder: object) -> bool:
+    """Whether nothing is told: by a function that is only tried, and on a side that the example does not take."""
+    return getattr(_thread, "muted", False) or (isinstance(recorder, Recorder) and recorder.untaken)
+
+
+def prints(function: Any) -> bool:
+    """Whether a function is the `print` or the `warn` of Python, or what stands for it."""
+    return any(function is each for each in (_print, _plain_print, _plain_warn, warnings.warn))
 
 
 def _is_read_by_people(file: Any) -> bool:
@@ -46,7 +60,7 @@ def _logging(plain: Callable[..., None]) -> Callable[..., None]:
 
     def log(logger: Any, level: int, message: Any, args: Any, *rest: Any, stacklevel: int = 1, **kwargs: Any) -> None:
         recorder = current()
-        if getattr(_thread, "muted", False):
+        if _is_unheard(recorder):
             return
         with recorder.printed() if isinstance(recorder, Recorder) else nullcontext():
             plain(logger, level, message, args, *rest, stacklevel=stacklevel + 1, **kwargs)
@@ -54,13 +68,37 @@ def _logging(plain: Callable[..., None]) -> Callable[..., None]:
     return log
 
 
+def _warning(plain: Callable[..., None]) -> Callable[..., None]:
+    """What stands for `warnings.warn`, which keeps what it is given: a plain text."""
+
+    def warn(message: Any, category: Any = None, stacklevel: int = 1, *rest: Any, **kwargs: Any) -> None:
+        recorder = current()
+        if isinstance(recorder, Recorder):
+            if recorder.untaken:
+                return
+            with recorder.printed():
+                message = str(message) if is_traced(message) else message
+        plain(message, category, stacklevel + 1, *rest, **kwargs)
+
+    return warn
+
+
+def _warned(message: Any, category: Any = None, stacklevel: int = 1, *rest: Any, **kwargs: Any) -> None:
+    """Stands for `warn` of a function that has imported it by name."""
+    warnings.warn(message, category, user_stacklevel() + stacklevel - 1, *rest, **kwargs)
+
+
 # A `print` that the user has replaced stays.
 _hooks = Hooks(
     [
         (builtins, "print", lambda plain: _print if plain is _plain_print else plain),
         (logging.Logger, "_log", _logging),
+        (warnings, "warn", _warning),
     ]
 )
+
+
+stand_in(_plain_warn, _warned)
 
 
 class _Telling(Patched):

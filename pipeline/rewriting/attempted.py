@@ -14,6 +14,8 @@ from ...ops.graph.traverse import subgraphs
 from ...ops.graph.types import TensorType
 from ...ops.runtime.user_code import user_stacklevel
 from ..lists.fixed import fixed_pieces, telling
+from ..rules.assertions import OWN_CHECKS
+from ..rules.tried_lines import CAUGHT
 from ..signature.handlers import caught_errors
 
 
@@ -62,14 +64,22 @@ def is_better(found: Attempted, before: Attempted) -> bool:
 def _guards(graph: Graph) -> list[int]:
     """The guards of a graph by their depth, without those of ranks, which the signature has anyway.
 
+    Nor do those count that stand for errors of the function's own.
+
     A block with a loop asks for settings of torch: a loop of any length is worth that, a choice by a size is not.
     """
     asked = (*_RANKS, *_SETTINGS) if any(map(_loops, graph.nodes)) else _RANKS
     ranks = {id(node.output) for node in graph.nodes if node.target in asked}
     guards = [node for node in graph.nodes if isinstance(node.target, Guard)]
-    count = sum(not any(id(each) in ranks for each in node.args) for node in guards)
+    count = sum(not any(id(each) in ranks for each in node.args) and not _is_own(node.target) for node in guards)
     inner = [_guards(each) for node in graph.nodes for each in subgraphs(node)]
     return [count, *map(sum, zip_longest(*inner, fillvalue=0))]
+
+
+def _is_own(guard: Any) -> bool:
+    """Whether a guard is a check that the function itself makes."""
+    reason: str = guard.reason
+    return reason.startswith(OWN_CHECKS) and CAUGHT not in reason
 
 
 def _loops(node: Node) -> bool:

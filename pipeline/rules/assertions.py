@@ -11,6 +11,9 @@ from ...ops.runtime.user_code import user_line
 from ..proxies.tracer import Tracer
 from .tried_lines import CAUGHT, TriedLine, tried_line
 
+OWN_CHECKS = ("the function raises ", "an assertion of the function fails")
+"""How the reasons of guards begin that the function itself demands, by an error or an assertion."""
+
 
 def required(recorder: Tracer, found: Any, reason: str, error: str = "") -> bool:
     """Whether a traced number is true, which then must be so in every run.

@@ -12,7 +12,7 @@ from ...ops.graph.errors import OutsideError, RecordError
 from ...ops.graph.graph import Operator
 from ...ops.runtime.primitives.callables import recorded_names
 from ...ops.runtime.primitives.views import CHECKED
-from ...ops.runtime.user_code import asked_by, following_instruction, user_line
+from ...ops.runtime.user_code import asked_by, asking_frame, following_instruction, is_users, user_line
 from ..proxies.tracer import NodeWriter, Tracer
 from ..proxies.trees import title
 from .assertions import all_true
@@ -44,10 +44,26 @@ def dispatch(recorder: Tracer, func: Callable[..., Any], args: tuple[Any, ...], 
         return taken
     if func is torch.Tensor.__bool__ and asked_by(_CONSTRAINTS):  # whether a matrix is symmetric
         return all_true(recorder, args[0])
+    if getattr(func, "__module__", "") == _INIT and _makes_model():
+        recorder.refuse(
+            "a model is made inside of the function",
+            "Make it before tracepack.trace, and an op of it: op = tracepack.script(model).",
+        )
     why = refusal(func)
     if why is not None:
         recorder.refuse(why.what.format(function=title(func)), why.fix_for(user_line()))
     return record(recorder, func, args, kwargs)
+
+
+_INIT = torch.nn.init.__name__
+
+
+def _makes_model() -> bool:
+    """Whether a module of torch, and not the function itself, fills weights."""
+    frame = asking_frame()
+    while frame is not None and frame.f_globals.get("__name__") in (_INIT, torch.overrides.__name__):
+        frame = frame.f_back
+    return frame is not None and not is_users(frame.f_code.co_filename)
 
 
 def _branched(recorder: Tracer, tensor: torch.Tensor) -> bool | None:

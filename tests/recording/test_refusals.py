@@ -180,3 +180,23 @@ def test_a_text_that_only_looks_like_an_address():
     assert mod(f"b {SHOWN}") == marked(f"b {SHOWN}")
     with pytest.raises(tracepack.RecordError, match=ADDRESS):
         tracepack.trace(lambda text: text.replace(str(object()), SHOWN), f"a {SHOWN}")
+
+
+class Lazy:
+    model = None
+
+    def __call__(self, x):
+        if self.model is None:
+            self.model = tracepack.script(torch.nn.Linear(3, 2))
+        return self.model(x)
+
+
+def test_a_model_that_is_made_when_it_is_needed_is_refused_with_a_form() -> None:
+    words = r"in __call__: self.model = tracepack.script\(torch.nn.Linear\(3, 2\)\): a model is made inside of the"
+    with pytest.raises(tracepack.RecordError, match=f"{words} function. Make it before tracepack.trace, and an op of"):
+        tracepack.trace(Lazy(), torch.rand(2, 3))
+    with pytest.raises(tracepack.RecordError, match="torch.nn.init.uniform_ cannot be recorded"):
+        tracepack.trace(lambda x: torch.nn.init.uniform_(x * 1), torch.rand(2, 3))
+    made = Lazy()
+    made.model = tracepack.script(torch.nn.Linear(3, 2))
+    assert tracepack.trace(made, torch.rand(2, 3))(torch.rand(4, 3)).shape == (4, 2)

@@ -11,6 +11,7 @@ from collections import Counter, OrderedDict, defaultdict, deque
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum, EnumMeta
+from fractions import Fraction
 from typing import Any
 
 from ....ops.runtime.primitives.plain_code.language import BUILTINS
@@ -97,10 +98,12 @@ def literal(thing: Any, part: Any = None) -> ast.expr:
 
 
 def _value(thing: Any) -> ast.expr:
-    """A decimal number or a date."""
+    """A decimal number, a fraction or a date."""
     kind = type(thing)
     if kind is Decimal:
         return _made("decimal.Decimal", ast.Constant(str(thing)))
+    if kind is Fraction:
+        return _made("fractions.Fraction", ast.Constant(thing.numerator), ast.Constant(thing.denominator))
     parts = [getattr(thing, each) for each in _PARTS[kind]]
     return _made(f"datetime.{kind.__name__}", *map(ast.Constant, parts))
 

@@ -35,6 +35,7 @@ from ...recording.recorder import Recorder
 from ...rules.number_or_tensor import number_of
 from ..library.tables.asked_table import AskedTable
 from ..library.tables.chosen_functions import as_recorded
+from ..library.tables.frames import of_frames
 from ..library.tables.list_indices import plain_index
 from ..library.tables.tuple_keys import of_parts
 from ..library.values.one_object import identical
@@ -100,6 +101,8 @@ def _subscript(operands: Any) -> Any:
     if type(key) is TracedMember and type(container) is dict:
         container, key = key.table(container), key.key
     key = plain_index(recorder, container, key)
+    if type(container) not in _TABLES:
+        container, key = of_frames(recorder, container, key)
     if recorder is None or type(container) not in _TABLES:
         return key, container
     if type(container) is dict:

@@ -111,6 +111,8 @@ class ChoiceExpressions(ast.NodeTransformer):
                 return called(name, test, self.condition(first), self._side(rest, of_truth=True))
             case ast.UnaryOp(ast.Not(), inner) if stands_on(test, self.lines):
                 return called("negated", test, self.condition(inner))
+            case ast.Call(ast.Name("<demand>"), [demanded, error]):
+                return called("demand", test, self.condition(demanded), error)
             case ast.Call(ast.Attribute(attr="match" | "search" | "fullmatch")):
                 return _truth_of(self.visit(test))
         found: ast.expr = self.visit(test)

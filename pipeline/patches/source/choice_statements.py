@@ -17,6 +17,7 @@ from .choice_expressions import OWN_SIDE, ChoiceExpressions, bound_arguments, ca
 from .forms_of_choices import as_branches, copied, demanded, leaves_loop
 from .narrowing import narrowed
 from .scoping import captured_names, certainly_set, leaves, names_set, parameters, read_first, within
+from .told_messages import holds_messages, is_told, told
 
 Part = TypeVar("Part", bound=ast.AST)
 TRIES = (ast.Try, *([ast.TryStar] if sys.version_info >= (3, 11) else []))
@@ -112,7 +113,8 @@ class FunctionBody:
         self.loops += isinstance(line, ast.For | ast.While)
         for name, value in ast.iter_fields(line):
             if isinstance(value, ast.expr):
-                setattr(line, name, choices.visit(value))
+                asked = isinstance(line, ast.If | ast.While | ast.Assert) and name == "test"
+                setattr(line, name, choices.condition(value) if asked else choices.visit(value))
             elif name in ("body", "orelse") and isinstance(value, list):
                 alone = isinstance(line, ast.If)
                 again = set() if alone else read_first([line])
@@ -151,11 +153,19 @@ class FunctionBody:
         """A branch that sets variables."""
         bodies = [line.body, line.orelse]
         names = sorted((names_set(bodies[0] + bodies[1]) | changed_names(bodies[0] + bodies[1], self.own)) & later)
-        if not names or self.altered & {*names} or any(not {*names} <= known | certainly_set(body) for body in bodies):
+        if not names:
+            return self._told(line, known) if holds_messages([*bodies[0], *bodies[1]]) else None
+        if self.altered & {*names} or any(not {*names} <= known | certainly_set(body) for body in bodies):
             return None
         sides = self._sides(line, [[*body, _given_back(names, line)] for body in bodies], known)
         owned = [_set_to([name], _owned(name, line), line) for name in names if name in self.own and not self.loops]
         return [*sides, _set_to(names, self._call(line, known, sides), line), *owned]
+
+    def _told(self, line: ast.If, known: set[str]) -> Lines:
+        """A branch that tells people something, and sets nothing that is read later."""
+        end = _placed(ast.Return(ast.Constant(None)), line)
+        sides = self._sides(line, [[*body, copied(end)] for body in (line.body, line.orelse)], known)
+        return [*sides, _placed(ast.Expr(self._call(line, known, sides)), line)]
 
     def _call(self, line: ast.If, known: set[str], sides: Sequence[ast.FunctionDef]) -> ast.expr:
         choices = ChoiceExpressions(self.lines, known & self.local)
@@ -203,7 +213,7 @@ class FunctionBody:
         Raises:
             NotRewritten: it does more than set variables, or may read one that is not set.
         """
-        body = demanded(rebound(copied(body), self.local, self.own))
+        body = told(demanded(rebound(copied(body), self.local, self.own)))
         written = names_set(body)
         if _has_effects(body, written) or written & (self.captured | self.shared) or self.count > MOST_SIDES:
             raise NotRewritten
@@ -235,7 +245,7 @@ def _has_effects(body: Sequence[ast.stmt], own: Collection[str]) -> bool:
     """Whether some statements do more than set variables, and change what some of their own variables hold."""
     changed = {id(part) for part in within(*body) for part in _containers(part) if part.value.id in own}
     for part in within(*body):
-        if id(part) in changed:
+        if id(part) in changed or is_told(part):
             continue
         match part:
             case ast.Expr(value) if (

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import torch
+
 from ....ops.graph.errors import RecordError
 from ....ops.graph.graph import Guard, Node
 from ...proxies.base import is_traced
@@ -22,6 +24,7 @@ from ..library.tables.asked_table import AskedTable
 from ..python.entries import extended
 from ..python.operations import active, negated, truth_of
 from ..redirect import stand_in
+from .told_messages import is_telling, unsaid
 
 Side = Callable[[], Any]
 
@@ -57,7 +60,10 @@ def or_value(first: Any, rest: Side) -> Any:
 
 def _truth(found: Any) -> Any:
     recorder = active()
-    found = found if recorder is None else truth_of(recorder, found)
+    if recorder is not None:
+        found = truth_of(recorder, found)
+        if isinstance(found, torch.Tensor) and found in recorder.values and found.numel() == 1:
+            return recorder.scalar("bool", recorder.scalar("item", found))  # a number, as the other side may be
     return negated(negated(found))
 
 
@@ -94,6 +100,19 @@ def not_none(found: Any) -> Any:
     if type(found) is MaybeThing:
         return found.thing
     return found if recorder is None or type(found) is not TracedOptional else recorder.scalar("getitem", [found], 0)
+
+
+def telling(function: Any) -> Any:
+    """What a side calls to tell people something, which a recording of the side leaves out.
+
+    Raises:
+        RecordError: it may do something else.
+    """
+    if not isinstance(active(), Branch):
+        return function
+    if not is_telling(function):
+        raise RecordError("a choice calls what may do more than tell something")
+    return unsaid
 
 
 def unshared(found: Any) -> Any:
@@ -188,6 +207,7 @@ CHOOSERS: dict[str, Any] = {
         demand,
         repeat,
         not_none,
+        telling,
         unshared,
         own,
         with_item,
@@ -200,5 +220,5 @@ CHOOSERS: dict[str, Any] = {
 }
 """Their names in the code of functions, which no variable of a user's can have."""
 
-for _function in CHOOSERS.values():
+for _function in (*CHOOSERS.values(), unsaid):
     stand_in(_function, _function)

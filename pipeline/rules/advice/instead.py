@@ -14,7 +14,7 @@ _INSTEAD = {
     "from_bytes(": "Use torch.frombuffer(bytearray(data), dtype=torch.int32).item(), with the dtype of as many bytes.",
     "default_rng(": "Use generator = torch.Generator().manual_seed(seed), and torch.randn(n, generator=generator).",
     "RandomState(": "Use generator = torch.Generator().manual_seed(seed), and torch.randn(n, generator=generator).",
-    "Fraction(": "Write numerator / denominator, which is recorded.",
+    "Fraction(": "Write numerator / denominator, which is recorded, or the line ratio = float(Fraction(n, 3)).",
     "to_datetime(": "Use datetime.fromisoformat(text), or datetime.strptime(text, format), of each text.",
     "os.path.basename(": "Use text.rpartition('/')[2].",
     "os.path.splitext(": "Use '.' + name.rpartition('.')[2] if '.' in name.lstrip('.') else '', of name = "
@@ -34,7 +34,9 @@ _INSTEAD = {
 }
 _MODEL = "Make the model before the function, and an op of it: op = tracepack.script(model)."
 _PACKAGES = {
-    "sklearn": "Make an op of the fitted estimator before the function: op = tracepack.script(estimator, example=X).",
+    "sklearn": "Make an op of the fitted estimator before the function: op = tracepack.script(estimator, example=X). "
+    "Of a LabelEncoder write encoder.classes_[ids], and tracepack.lookup(PLACES, labels), where PLACES = {label: i for "
+    "i, label in enumerate(encoder.classes_.tolist())} stands before the function.",
     "transformers": _MODEL,
     "torchvision": _MODEL,
     "scipy": "Use a function of torch.linalg, torch.fft, torch.special or numpy for it, or do it before.",

@@ -78,8 +78,6 @@ REFUSED = {
     "rows of a table": (first_column, "a,b", "list(csv.reader(io.StringIO(text)))", "first_column(text, reader)"),
     "JSON": (field, '{"a": 1}', "json.loads(text)['a']", "field(text, loads)"),
     "lines": (filled, "some more words", "textwrap.wrap(text, 9)", "filled(text, lines)"),
-    "a template": (lambda t: string.Template("$a").substitute(a=t), "x", "string.Template('$a').substitute(a=t)",
-                   "lambda t, substitute: …"),
     "words": (lambda t: string.capwords(t), "x y", "string.capwords(t)", "lambda t, capwords: …"),
     "a name": (lambda t: unicodedata.name(t[0]), "x", "unicodedata.name(t[0])", "lambda t, name: …"),
     "a URL": (lambda t: urllib.parse.urlparse(t).netloc, "http://a/b", "urllib.parse.urlparse(t).netloc",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import warnings
 
 import pytest
@@ -80,9 +81,26 @@ def counted(x, s):
     return x * s
 
 
+FILE = io.StringIO()
+
+
 def printed(x, s):
     if s > 0.5:
-        print("high")
+        print("high", file=FILE)
+    return x * s
+
+
+class Notes:
+    def info(self, text):
+        NOTES.append(text)
+
+
+NOTED = Notes()
+
+
+def informed(x, s):
+    if s > 0.5:
+        NOTED.info("high")
     return x * s
 
 
@@ -111,7 +129,7 @@ def known(x, s):
     return {name: each for name, each in locals().items() if name == "x"}
 
 
-@pytest.mark.parametrize("process", [noted, counted, printed, Kept(), generated, known])
+@pytest.mark.parametrize("process", [noted, counted, printed, informed, Kept(), generated, known])
 def test_what_changes_more_than_variables_stays_as_it_is(process) -> None:
     """Both sides of a branch would run in the trace: the way of the example is kept, or all is refused."""
     with warnings.catch_warnings():
@@ -123,6 +141,7 @@ def test_what_changes_more_than_variables_stays_as_it_is(process) -> None:
     with pytest.raises(tracepack.GuardError, match="a branch was taken on it"):
         mod(X, 0.2)
     assert NOTES == []
+    assert FILE.getvalue() == ""
     assert COUNTS == {"calls": 0}
 
 

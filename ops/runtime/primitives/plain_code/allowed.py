@@ -180,6 +180,8 @@ def _is_named(part: ast.AST) -> bool:
             return True
         case ast.Call(ast.Attribute(ast.Name("decimal"), "Decimal"), [ast.Constant(str())], []):
             return True
+        case ast.Call(ast.Attribute(ast.Name("fractions"), "Fraction"), [ast.Constant(int()), ast.Constant(int())], []):
+            return True
         case ast.Call(ast.Attribute(ast.Name("datetime")), args, []):
             return all(isinstance(each, ast.Constant) for each in args)
         case ast.Attribute(ast.Name(module)):

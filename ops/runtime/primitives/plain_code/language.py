@@ -61,7 +61,10 @@ LIBRARY: Mapping[str, tuple[str, ...]] = {
     "functools": ("reduce",),
     "heapq": ("heapify", "heappop", "heappush", "heappushpop", "heapreplace", "nlargest", "nsmallest"),
     "bisect": ("bisect", "bisect_left", "bisect_right", "insort", "insort_left", "insort_right"),
-    "statistics": ("mean", "fmean", "median", "stdev", "pstdev", "variance", "pvariance", "mode"),
+    "statistics": (
+        "mean", "fmean", "median", "stdev", "pstdev", "variance", "pvariance", "mode", "median_low", "median_high",
+        "multimode", "harmonic_mean", "geometric_mean", "correlation", "covariance",
+    ),
     "operator": ("itemgetter",),
     "dataclasses": ("asdict", "astuple", "replace"),
     "copy": ("copy", "deepcopy"),

@@ -1,4 +1,4 @@
-"""Decimal numbers, dates, digests and bytes in a block of plain Python: what it may do with them, and within bounds."""
+"""Decimal numbers, fractions, dates, digests and bytes in a block of plain Python: what it may do with them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from decimal import Decimal
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -18,6 +19,7 @@ from ..bounded import MOST_BITS, MOST_ITEMS, MOST_PLACES
 from ..text.byte_codes import require_encoding
 from ..values.dates import checked_format, dated
 from ..values.decimals import CONTEXT, FLAGS, decimal_of
+from .block_fractions import BlockFraction
 from .one_run.block_refusals import refuse, within
 
 _HASHES = {type(hashlib.new(name, usedforsecurity=False)): ("hexdigest", "digest") for name in DIGESTS}
@@ -38,6 +40,7 @@ _TIME = ("hour", "minute", "second", "microsecond", "isoformat", "replace", "str
 _SPAN = ("days", "seconds", "microseconds", "total_seconds")
 LOOKING: Mapping[type, tuple[str, ...]] = {
     Decimal: ("quantize", "to_integral_value", "normalize", "sqrt", "adjusted", "copy_abs", *FLAGS),
+    BlockFraction: ("numerator", "denominator", "limit_denominator", "as_integer_ratio", "is_integer"),
     datetime.date: _DATE,
     datetime.datetime: (*_DATE, *_TIME, "date", "time", "timestamp"),
     datetime.time: _TIME,
@@ -58,12 +61,13 @@ OF_CLASSES: Mapping[type, tuple[str, ...]] = {
 LIBRARY: Mapping[str, tuple[str, ...]] = {
     "datetime": ("date", "datetime", "time", "timedelta"),
     "decimal": ("Decimal", "InvalidOperation"),
+    "fractions": ("Fraction",),
     "hashlib": DIGESTS,
     "zlib": CHECKSUMS,
 }
 """Functions and classes of modules."""
 DATES = (datetime.date, datetime.datetime, datetime.time, datetime.timedelta)
-VALUES = (Decimal, *DATES)
+VALUES = (Decimal, Fraction, BlockFraction, *DATES)
 """The classes of values that have a text, and that are no part of a graph."""
 
 
@@ -112,9 +116,17 @@ def text_of_value(value: Any, conversion: str, spec: str) -> str:
         return format({"r": repr, "a": ascii}.get(conversion, str)(value), spec)
     if spec and type(value) is datetime.timedelta:
         raise TypeError("unsupported format string passed to datetime.timedelta.__format__")
+    if isinstance(value, Fraction):
+        return _text_of_fraction(value, spec)
     if type(value) is Decimal:
         return str(within(decimal_of, "format", value, spec)) if spec else str(value)
     return str(value) if not spec else str(value.strftime(_format(spec)))
+
+
+def _text_of_fraction(value: Fraction, spec: str) -> str:
+    if spec:
+        refuse("a block of plain Python formats a Fraction", fix="Format a float of it: f'{float(fraction):.2f}'.")
+    return str(value)
 
 
 def _format(text: Any) -> Any:
@@ -166,6 +178,7 @@ FUNCTIONS: Mapping[tuple[str, str], Any] = {
     **{("hashlib", name): _digest(name) for name in DIGESTS},
     **{("zlib", name): _checksum(name) for name in CHECKSUMS},
     ("decimal", "Decimal"): made,
+    ("fractions", "Fraction"): BlockFraction,
 }
 """The same of functions of modules."""
 

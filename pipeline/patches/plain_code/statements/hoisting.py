@@ -74,7 +74,8 @@ class Hoisting:
             part.args = [self._without(each) for each in part.args]  # they give what no recording holds
             return part
         reads = names_read([part]) if isinstance(part, ast.expr) else set()
-        if isinstance(part, ast.Call) and reads & {*self.given} and not reads & {*self.written}:
+        whole = isinstance(part, ast.Call) and not any(map(_makes_fraction, ast.walk(part)))
+        if whole and reads & {*self.given} and not reads & {*self.written}:
             return self._taken(part)
         if isinstance(part, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
             part.generators[0].iter = self._without(part.generators[0].iter)
@@ -89,3 +90,11 @@ class Hoisting:
             elif isinstance(value, ast.AST):
                 setattr(part, field, self._without(value))
         return part
+
+
+def _makes_fraction(part: ast.AST) -> bool:
+    """Whether a call gives what no recording holds."""
+    match part:
+        case ast.Call(ast.Name("Fraction") | ast.Attribute(attr="Fraction")):
+            return True
+    return False

@@ -129,7 +129,7 @@ def raised_by(instructions: Sequence[Any], first: Any) -> str:
 
     Where a handler stands around them nobody knows what comes of the error.
     """
-    error, start = "", next(at for at, each in enumerate(instructions) if each is first)
+    error, told, start = "", False, next(at for at, each in enumerate(instructions) if each is first)
     if any(each.opname.startswith("SETUP_") for each in instructions[:start]):  # Python 3.10 has no table of handlers
         return ""
     for each in instructions[start : start + _MOST_OF_RAISE]:
@@ -137,8 +137,10 @@ def raised_by(instructions: Sequence[Any], first: Any) -> str:
             return ""
         if each.opname == "LOAD_GLOBAL" and not error:
             error = str(each.argval)
+        if each.opname == "POP_TOP":  # the end of a message to people, which comes before
+            error, told = "", told or bool(error)
         if each.opname == "RAISE_VARARGS":
-            return error
+            return error or ("an error" if told else "")
         if each.opname.startswith(("STORE_", "DELETE_", "RETURN_")):
             return ""
     return ""

@@ -1,0 +1,111 @@
+"""Tables of pandas, chains of dicts and templates that are constants, asked and filled by what a run decides."""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from string import Template
+
+import pytest
+import torch
+
+import tracepack
+from tests.everyday.case import Case, check, loaded
+
+pd = pytest.importorskip("pandas")
+FRAME = pd.DataFrame({"title": ["a", "b", "c"], "price": [1.5, 2.5, 3.5], "n": [1, 2, 3]})
+NUMBERS = pd.DataFrame({"low": [0.5, 1.5, 2.5], "n": [1, 2, 3]}, index=[7, 3, 5])
+NAMED = FRAME.set_index("title")
+PRICES = pd.Series({"a": 1.0, "b": 2.0, "c": 4.0})
+SETTINGS = ChainMap({"size": 3}, {"size": 5, "depth": 2})
+GREETING = Template("$name costs $$${price} now")
+
+
+def column(x):
+    return [FRAME["title"][i] for i in x.argsort().tolist()]
+
+
+def by_place(x):
+    i = x.argmax().item()
+    return FRAME.iloc[i]["title"], FRAME["title"].iloc[i - 1], FRAME.iat[i, 0], FRAME["title"].values[i]
+
+
+def by_label(x):
+    i = int(x.argmax())
+    return FRAME.loc[i, "price"] * 2, FRAME.at[i, "title"], FRAME["n"].at[i] + 1
+
+
+def of_row(x):
+    row = FRAME.iloc[x.argmax().item()]
+    return f"{row['title']}: {row['price']:.2f}", float(row["price"]) * int(row["n"])
+
+
+def of_row_of_numbers(x):
+    row = NUMBERS.iloc[x.argmax().item()]
+    return float(row["low"] + row["n"]), str(row["n"])
+
+
+def labels_of_numbers(x):
+    label = [7, 3, 5][x.argmax().item()]
+    return float(NUMBERS["low"][label]), NUMBERS.loc[label, "n"] > 1
+
+
+def by_text(name):
+    return float(PRICES[name]) * 2, float(NAMED.loc[name, "price"]), int(NAMED["n"][name])
+
+
+def chained(key):
+    return SETTINGS[key] * 2, SETTINGS.get(key, 9)
+
+
+def chained_with_default(key):
+    return SETTINGS.get(key, 9)
+
+
+def filled(name, price):
+    return GREETING.substitute(name=name.title(), price=price) + Template("${a}!").substitute({"a": price})
+
+
+X = [[torch.tensor(values)] for values in ([0.1, 0.9, 0.2], [0.9, 0.1, 0.2], [0.1, 0.2, 0.9])]
+CASES = {
+    **{
+        process.__name__: Case(process, X[0], X[1:])
+        for process in (column, by_place, by_label, of_row, of_row_of_numbers, labels_of_numbers)
+    },
+    "by_text": Case(by_text, ["a"], [["b"], ["c"]]),
+    "chained": Case(chained, ["size"], [["depth"]]),
+    "chained_with_default": Case(chained_with_default, ["size"], [["depth"], ["none"]]),
+    "filled": Case(filled, ["ann", 2.5], [["bob", 0.125], ["", 3.0]]),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Data type alias 'a'")
+@pytest.mark.parametrize("name", CASES)
+def test_a_constant_table_is_asked_by_what_a_run_decides(name) -> None:
+    check(CASES[name])
+
+
+def test_a_label_that_a_table_lacks_is_an_error_of_the_run() -> None:
+    mod = loaded(lambda x: float(NUMBERS["low"][x.argmax().item() + 3]), torch.tensor([1.0, 0.0]))
+    with pytest.raises(KeyError):
+        NUMBERS["low"][4]
+    with pytest.raises(tracepack.TracepackError, match="the table has no such entry"):
+        mod(torch.tensor([0.0, 1.0]))
+
+
+def test_a_draw_in_a_loop_says_what_keeps_the_length_free() -> None:
+    def process(xs, seed):
+        g = torch.Generator().manual_seed(seed)
+        return [x + torch.rand(1, generator=g) for x in xs]
+
+    def form(xs, seed):
+        g = torch.Generator().manual_seed(seed)
+        noise = torch.rand(len(xs), generator=g)
+        return [x + noise[i] for i, x in enumerate(xs)]
+
+    x = torch.rand(3)
+    words = (
+        r"draws random numbers. Draw them before the loop: noise = torch.rand\(len\(xs\), generator=g\), and noise\[i\]"
+    )
+    with pytest.warns(UserWarning, match=words):
+        tracepack.trace(process, [x, x], 3)
+    check(Case(form, [[x, x], 3], [[[x], 5], [[x, x + 1, x], 7]]))
