@@ -110,6 +110,7 @@ class Engine(ABC):
         devices: the kinds of devices that it runs on.
         ways: the ways in which it computes in lower precision, by the name of the precision, ``"bf16"`` or ``"int8"``.
         cores: the ways to use several threads that are tried besides the usual one.
+        apart: whether it computes outside of torch, so that torch's grad mode is nothing to it.
     """
 
     name: ClassVar[str]
@@ -118,6 +119,7 @@ class Engine(ABC):
     devices: ClassVar[Sequence[str]] = (CPU.kind,)
     ways: ClassVar[Mapping[str, Sequence[str]]] = {}
     cores: ClassVar[Sequence[str]] = ()
+    apart: ClassVar[bool] = False
 
     @abstractmethod
     def make(self, task: Task) -> Artefact:
