@@ -5,8 +5,8 @@ lookup. Inputs of a pipeline on an accelerator are moved there where they lie el
 new sizes, containers, errors) go to the runner's slow run, which converts, checks and explains. Of numbers and texts
 only the kind and the count are known; what the recording asks of them the plan itself checks in every run.
 
-Where an engine runs all of the plan, the entry calls it at once: no operator runs that would ask for grad mode.
-Else grad mode is switched off and on inside one `try`, and not by a `finally`: an interrupt can come at any bytecode, and
+Where an engine runs all of the plan, the entry calls it at once: no operator runs that would ask for grad mode. Else
+grad mode is switched off and on inside one `try`, and not by a `finally`: an interrupt can come at any bytecode, and
 nothing catches one that comes inside a `finally`.
 """
 

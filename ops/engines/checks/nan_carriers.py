@@ -58,7 +58,7 @@ def carries(
 
 
 def _shown(given: Sequence[torch.Tensor]) -> Iterator[list[torch.Tensor]]:
-    """The inputs with each of these numbers in the first, a middle and the last place, and everywhere, of each input."""
+    """The inputs with each of these numbers in the first, a middle, the last, and every place of each input."""
     for number in _SHOWN:
         for index, value in enumerate(given):
             if not 0 < value.numel() <= _MOST_SHOWN:
@@ -77,5 +77,3 @@ def _same_tensor(mine: torch.Tensor, theirs: torch.Tensor) -> bool:
     finite = theirs[theirs.isfinite()].abs()
     scale = float(finite.max()) if finite.numel() else 0.0
     return torch.allclose(mine, theirs, rtol=_WITHIN, atol=_WITHIN * scale, equal_nan=True)
-
-
