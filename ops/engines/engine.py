@@ -150,4 +150,9 @@ class Engine(ABC):
         return f"{cls.package} {_version(cls.package)}"
 
 
-_version = cache(metadata.version)  # which reads a file at every call
+@cache
+def _version(package: str) -> str:
+    """The version that is installed; the parser of `metadata.version` takes milliseconds for all of a description."""
+    text = metadata.distribution(package).read_text("METADATA") or ""
+    lines = (line.partition(":") for line in text.partition("\n\n")[0].splitlines())
+    return next((value.strip() for name, _, value in lines if name == "Version"), "") or metadata.version(package)
