@@ -76,8 +76,10 @@ def _plain_shape(before: Sequence[int | str | None], after: Sequence[int | str |
 def _turn_at_once(node: Any) -> None:
     """Writes the keys of an attention, turned, as that, and not as rows of all heads that are turned and cut again."""
     turned = node.inputs[0].producer() if node.op_type == "Reshape" else None
-    joined = turned.inputs[0].producer() if turned is not None and turned.op_type == "Transpose" else None
-    if joined is None or joined.op_type != "Reshape" or node.outputs[0].is_graph_output():
+    if turned is None or turned.op_type != "Transpose" or node.outputs[0].is_graph_output():
+        return
+    joined = turned.inputs[0].producer()
+    if joined is None or joined.op_type != "Reshape":
         return
     whole, order = joined.inputs[0], turned.attributes.get("perm")
     if whole.shape is None or len(whole.shape) != _HEADS or order is None or list(order.value) != [0, 2, 1]:
