@@ -7,7 +7,7 @@ OpenVINO on an export that torch makes of the model itself, `torch.jit` with `op
 ``--compile`` inductor with freezing and AOTInductor, which take minutes to compile. All are given the same dict of
 torch tensors, or of texts; the two runtimes read tensors as arrays, and give arrays, which nobody turns back. Of their
 three sessions the best counts, of ours there is one. First answers and memory are compared with the best peer that has
-a file. Rows that are not asked for keep their last results; all take about 25 minutes.
+a file. Rows that are not asked for keep their last results. A row takes the seconds of the search and a minute.
 """
 
 from __future__ import annotations
