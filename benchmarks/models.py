@@ -4,9 +4,10 @@ python -m benchmarks.models [--rows resnet18,mlp] [--threads 1] [--seconds 120] 
 
 Weights are random, since they do not change the time. Ratios are to the best peer of a row: eager, ONNX Runtime and
 OpenVINO on an export that torch makes of the model itself, `torch.jit` with `optimize_for_inference`, and with
-``--compile`` inductor with freezing and AOTInductor, which take minutes to compile. First answers and memory are
-compared with the best peer that has a file: its session on a model of one file. Rows that are not asked for keep their
-last results.
+``--compile`` inductor with freezing and AOTInductor, which take minutes to compile. All are given the same dict of
+torch tensors, or of texts; the two runtimes read tensors as arrays, and give arrays, which nobody turns back. Of their
+three sessions the best counts, of ours there is one. First answers and memory are compared with the best peer that has
+a file. Rows that are not asked for keep their last results. A row takes the seconds of the search and a minute.
 """
 
 from __future__ import annotations
@@ -15,24 +16,27 @@ import argparse
 import contextlib
 import io
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
-import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import truediv
 from typing import Any
 
 import torch
 
 import tracepack
 from benchmarks import architectures
-from benchmarks.interleaved import last, save
+from benchmarks.interleaved import last, save, timed, turns
 
 LIMIT = 1.02  # of the best peer
 SESSIONS = 3  # of a peer: the same one differs by up to 10 % by where in memory its weights happen to lie
-ROUNDS, MOST_SECONDS, TURN = 200, 20.0, 3e-3  # of the measurement of a row
+SPREAD = ("onnxruntime", "openvino")  # which have sessions
+ROUNDS, MOST_SECONDS = 200, 20.0  # of the measurement of a row
+REST = 0.02  # seconds before a turn with several threads: those of a runtime spin on after a run
 
 
 @dataclass(frozen=True)
@@ -219,25 +223,6 @@ def aoti(model: Model) -> Callable[[dict[str, torch.Tensor]], Any]:
 # -- measuring ---------------------------------------------------------------------------------------------------------
 
 
-def measured(ways: dict[Any, Callable[[], Any]]) -> dict[Any, float]:
-    """The least seconds of a call of each way; they take turns of some milliseconds, so that none finds cold caches."""
-    best = dict.fromkeys(ways, float("inf"))
-    until = time.perf_counter() + MOST_SECONDS
-    calls = {}
-    for name, way in ways.items():
-        way()
-        calls[name] = max(1, min(200, int(TURN / _timed(way))))
-    for number in range(ROUNDS):
-        if number > 4 and time.perf_counter() > until:
-            break
-        for name, way in ways.items():
-            start = time.perf_counter()
-            for _ in range(calls[name]):
-                way()
-            best[name] = min(best[name], (time.perf_counter() - start) / calls[name])
-    return best
-
-
 def measure(model: Model, threads: int, seconds: float, compiled: bool, engines: list[str] | None) -> dict[str, object]:
     """One row."""
     pipeline = model.pipeline()
@@ -245,29 +230,38 @@ def measure(model: Model, threads: int, seconds: float, compiled: bool, engines:
     print(findings, flush=True)
     data = exported(model)
     sessions = [peers(model, data, threads, compiled and not number) for number in range(SESSIONS)]
-    others = sessions[0]
     ways = {("ours", 0): lambda: pipeline.run(model.inputs)}
     for number, session in enumerate(sessions):
-        ways |= {(name, number): lambda way=way: way(model.inputs) for name, way in session.items()}
+        for name, way in session.items():
+            if name in SPREAD or not number:
+                ways[name, number] = lambda way=way: way(model.inputs)
+    rounds = turns(ways, rounds=ROUNDS, seconds=MOST_SECONDS, rest=0.0 if threads == 1 else REST)
+    ours = rounds.pop(("ours", 0))
+    place = min(rounds, key=lambda each: min(rounds[each]))
     times: dict[str, float] = {}
-    for (name, _), least in measured(ways).items():
-        times[name] = min(least, times.get(name, least))
-    ours = times.pop("ours")
-    best = min(times, key=times.__getitem__)
+    for (name, _), found in rounds.items():
+        times[name] = min(*found, times.get(name, float("inf")))
+    best = place[0]
     engine = ", ".join(dict.fromkeys(findings.engines.values())) or "aten"
-    found: dict[str, object] = {
-        "what": model.name, "value": round(ours / times[best], 3), "limit": LIMIT, "unit": "ratio", "best": best,
-        "engine": engine, "eager": round(ours / times["eager"], 3), "threads": threads,
+    row: dict[str, object] = {
+        "what": model.name, "value": round(min(ours) / times[best], 3), "limit": LIMIT, "unit": "ratio",
+        "median": round(statistics.median(map(truediv, ours, rounds[place])), 3), "rounds": len(ours), "best": best,
+        "engine": engine, "eager": round(min(ours) / times["eager"], 3), "threads": threads,
         "peers": {name: round(each / times["eager"], 3) for name, each in times.items()},
         "difference": findings.difference,
-        "new size": round(_timed(lambda: pipeline.run(model.other)) / _timed(lambda: others[best](model.other)), 3),
     }  # fmt: skip
+    fresh_size = min(timed(lambda way=session[best]: way(model.other)) for session in sessions if best in session)
     files = {name: times[name] for name in ("onnxruntime", "openvino") if name in times}
-    return found | from_files(pipeline, model, data, threads, min(files, key=files.__getitem__))
+    return row | from_files(pipeline, model, data, threads, min(files, key=files.__getitem__), fresh_size)
 
 
-def from_files(pipeline: tracepack.Pipeline, model: Model, data: bytes, threads: int, peer: str) -> dict[str, object]:
-    """Ratios of the seconds from a file to the first answer, and of the memory that stays, to those of a peer."""
+def from_files(
+    pipeline: tracepack.Pipeline, model: Model, data: bytes, threads: int, peer: str, fresh_size: float
+) -> dict[str, object]:
+    """Ratios of the seconds from a file to the first answer, of the memory that stays, and of a new size, to a peer.
+
+    Of calls at a new size the least of three counts, each of another session: `fresh_size` is the peer's.
+    """
     with tempfile.TemporaryDirectory() as folder:
         mine, other = os.path.join(folder, "a.tpk"), os.path.join(folder, "a.onnx")
         pipeline.save(mine)
@@ -277,14 +271,23 @@ def from_files(pipeline: tracepack.Pipeline, model: Model, data: bytes, threads:
         found = {
             way: [fresh(way, path, threads) for _ in range(3)] for way, path in (("tracepack", mine), (peer, other))
         }
+        new_size = min(first_at_new_size(tracepack.load(mine, trust=True), model) for _ in range(SESSIONS))
     (start, size), (peer_start, peer_size) = (
         [min(each) for each in zip(*runs, strict=True)] for runs in found.values()
     )
     return {
-        "file peer": peer, "first answer": round(start / peer_start, 3), "memory": round(size / peer_size, 3),
+        "new size": round(new_size / fresh_size, 3), "file peer": peer,
+        "first answer": round(start / peer_start, 3), "memory": round(size / peer_size, 3),
         "milliseconds": [round(start * 1e3, 1), round(peer_start * 1e3, 1)],
         "megabytes": [round(size / 1e6, 1), round(peer_size / 1e6, 1)],
     }  # fmt: skip
+
+
+def first_at_new_size(pipeline: tracepack.Pipeline, model: Model) -> float:
+    """Seconds of the first call at another size, of a pipeline that has run at its own."""
+    for _ in range(20):
+        pipeline.run(model.inputs)
+    return timed(lambda: pipeline.run(model.other))
 
 
 FRESH = """
@@ -317,12 +320,6 @@ def fresh(way: str, path: str, threads: int) -> tuple[float, float]:
 
 
 PEERS = {"onnxruntime": onnxruntime_direct, "openvino": openvino_direct}
-
-
-def _timed(way: Callable[[], Any]) -> float:
-    start = time.perf_counter()
-    way()
-    return time.perf_counter() - start
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -110,6 +110,7 @@ class Engine(ABC):
         devices: the kinds of devices that it runs on.
         ways: the ways in which it computes in lower precision, by the name of the precision, ``"bf16"`` or ``"int8"``.
         cores: the ways to use several threads that are tried besides the usual one.
+        apart: whether it computes outside of torch, so that torch's grad mode is nothing to it.
     """
 
     name: ClassVar[str]
@@ -118,6 +119,7 @@ class Engine(ABC):
     devices: ClassVar[Sequence[str]] = (CPU.kind,)
     ways: ClassVar[Mapping[str, Sequence[str]]] = {}
     cores: ClassVar[Sequence[str]] = ()
+    apart: ClassVar[bool] = False
 
     @abstractmethod
     def make(self, task: Task) -> Artefact:
@@ -148,4 +150,9 @@ class Engine(ABC):
         return f"{cls.package} {_version(cls.package)}"
 
 
-_version = cache(metadata.version)  # which reads a file at every call
+@cache
+def _version(package: str) -> str:
+    """The version that is installed; the parser of `metadata.version` takes milliseconds for all of a description."""
+    text = metadata.distribution(package).read_text("METADATA") or ""
+    lines = (line.partition(":") for line in text.partition("\n\n")[0].splitlines())
+    return next((value.strip() for name, _, value in lines if name == "Version"), "") or metadata.version(package)

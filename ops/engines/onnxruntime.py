@@ -7,18 +7,20 @@ anew, which is what makes it fast, and costs memory of its own. For a card it co
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import onnxruntime
 import torch
 
-from ..graph.device import Device
+from ..graph.device import CPU, Device
 from ..graph.errors import GraphError, MissingExtraError
 from ..graph.program import Artefact
 from ..onnx.external_data import refuse_external_data
 from ..onnx.session import Session, first_line, session_options
 from .checks.finite_checks import floating_inputs, require_finite_array
 from .checks.index_checks import checked, index_checks
+from .checks.nan_carriers import CARRIES, build, carries, may_carry
 from .engine import DYNAMIC, SIDE_BY_SIDE, STATIC, WAY, Declined, Engine, Task, file_of, lowers
 from .exporting.onnx_weights import MODEL, WITHIN, declared, embedded
 from .memory.ort_values import from_dlpack, is_plain, is_understood, plain, to_dlpack, value_of
@@ -37,6 +39,7 @@ class OnnxRuntime(Engine):
     devices: ClassVar[Sequence[str]] = ("cpu", "cuda")
     provider: ClassVar[str] = ""
     cores: ClassVar[Sequence[str]] = (SIDE_BY_SIDE,)
+    apart: ClassVar[bool] = True
     ways: ClassVar[Mapping[str, Sequence[str]]] = {"int8": (DYNAMIC, STATIC)}
 
     def make(self, task: Task) -> Artefact:
@@ -51,7 +54,15 @@ class OnnxRuntime(Engine):
 
         if lowers(task.way):
             return quantized_artefact(task, self.name, self.version())
-        return onnx_artefact(task, self.name, self.version())
+        made = onnx_artefact(task, self.name, self.version())
+        return self._shown_nan(made, task) if may_carry(task.region.graph) else made
+
+    def _shown_nan(self, made: Artefact, task: Task) -> Artefact:
+        """The artefact, with a note where a NaN goes through this build as it goes through torch."""
+        noted = replace(made, description={**made.description, CARRIES: build(self.version())})
+        with torch.no_grad():
+            tried = carries(self.open(noted, task.region, CPU), task.function(), [*task.examples, *task.given])
+        return noted if tried else made
 
     def open(self, artefact: Artefact, region: Region, device: Device) -> Callable[..., Sequence[torch.Tensor]]:
         """A session with as many threads as torch has now.
@@ -66,7 +77,8 @@ class OnnxRuntime(Engine):
         session = _session(file_of(artefact, MODEL), weights, region.name, together)
         given, made = [each.name for each in session.get_inputs()], [each.name for each in session.get_outputs()]
         places = list(zip(_places(region, given, made), given, strict=True))
-        function = _function(session, places, made, floating_inputs(region.graph))
+        carrying = artefact.description.get(CARRIES) == build(self.version()) and may_carry(region.graph)
+        function = _function(session, places, made, [] if carrying else floating_inputs(region.graph))
         return checked(function, index_checks(region.graph), within=made[-1] == WITHIN)
 
     def _open_on_card(self, model: bytes, region: Region, device: str) -> Callable[..., Sequence[torch.Tensor]]:

@@ -34,6 +34,7 @@ class OpenVino(Engine):
     name: ClassVar[str] = "openvino"
     package: ClassVar[str] = "openvino"
     ways: ClassVar[Mapping[str, Sequence[str]]] = {BF16: (BF16,)}
+    apart: ClassVar[bool] = True
 
     def make(self, task: Task) -> Artefact:
         """Exports the region to ONNX.

@@ -29,7 +29,7 @@ from ..graph.types import TensorType
 from ..runtime.engine_call import EngineCall
 from ..runtime.interrupts.changes import forkable
 from ..runtime.interrupts.forks import forgets_in_forks
-from ..runtime.interrupts.modes import is_followed, is_followed_one
+from ..runtime.interrupts.modes import before_dispatch, count_modes, is_followed, is_functional, is_tracing
 from ..runtime.node_errors import fail
 from ..runtime.plan import Plan
 from ..runtime.user_code import user_stacklevel
@@ -67,7 +67,8 @@ class Reference:
         """
         function = self._plan.fast
         try:
-            found: Sequence[torch.Tensor] = function(*values)
+            with torch.no_grad():  # which a call of the engine alone leaves as it is
+                found: Sequence[torch.Tensor] = function(*values)
             return found
         except Exception as error:
             fail(error, function)
@@ -87,7 +88,8 @@ class Reference:
             return self(*values)
         function = self._guarded.checked
         try:
-            found: Sequence[torch.Tensor] = function(*values)
+            with torch.no_grad():  # which a call of the engine alone leaves as it is
+                found: Sequence[torch.Tensor] = function(*values)
             return found
         except Exception as error:
             fail(error, function)
@@ -164,7 +166,9 @@ class Engaged:
         """The call as a plan takes it."""
         region = self.region
         graph = region.graph
-        return EngineCall(self.function(), graph.inputs, graph.output, region.count, region.kept, region.checks)
+        return EngineCall(
+            self.function(), graph.inputs, graph.output, region.count, region.kept, region.checks, self.engine.apart
+        )
 
     def function(self) -> Callable[..., Sequence[torch.Tensor]]:
         """A function that runs the engine, and the nodes where it fails or answers otherwise."""
@@ -190,8 +194,10 @@ class Engaged:
 
         def call_one(value: torch.Tensor) -> Sequence[torch.Tensor]:
             # What most calls of a small model come to, at once: each function that they run is read from memory anew.
-            rests = compiling() or state.exactly or casts() or is_followed_one(value)
-            if rests or (free and known_sizes((value.shape,)) is not True):
+            # Whatever may be in the way, `call` asks again.
+            if count_modes() or before_dispatch[0] is not None or is_tracing() or is_functional(value) or casts():
+                return call(value)
+            if state.exactly or (free and known_sizes((value.shape,)) is not True):
                 return call(value)
             try:
                 return (self._open or self.open())(value)

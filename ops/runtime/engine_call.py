@@ -24,6 +24,7 @@ class EngineCall:
         count: the number of nodes that it replaces, from the one under which it is registered; 0 for the body of an op.
         kept: the nodes that run in any case, because they give numbers that are used outside.
         checks: the nodes that run besides where a signature of inputs is new: what decides whether the recording holds.
+        apart: whether it computes outside of torch, so that torch's grad mode is nothing to it.
     """
 
     function: Callable[..., Any]
@@ -32,3 +33,4 @@ class EngineCall:
     count: int = 0
     kept: tuple[Node, ...] = ()
     checks: tuple[Node, ...] = ()
+    apart: bool = False

@@ -5,13 +5,15 @@ lookup. Inputs of a pipeline on an accelerator are moved there where they lie el
 new sizes, containers, errors) go to the runner's slow run, which converts, checks and explains. Of numbers and texts
 only the kind and the count are known; what the recording asks of them the plan itself checks in every run.
 
-Grad mode is switched off and on inside one `try`, and not by a `finally`: an interrupt can come at any bytecode, and
+Where an engine runs all of the plan, the entry calls it at once: no operator runs that would ask for grad mode. Else
+grad mode is switched off and on inside one `try`, and not by a `finally`: an interrupt can come at any bytecode, and
 nothing catches one that comes inside a `finally`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from textwrap import indent
 from typing import Any
 
 import numpy as np
@@ -23,7 +25,8 @@ from ...ops.runtime.node_errors import fail
 from ...ops.tracing_hook import current
 
 _SOURCE = """\
-def make(T, seen, slowly, fast, enabled, enable, transform, fail, keys, kinds, homes, convert, arrive, followed, texts):
+def make(T, seen, slowly, fast, enabled, enable, transform, fail, keys, kinds, homes, convert, arrive, followed, texts,
+         alone):
     {bind}
     def entry(feed):
         if type(feed) is dict and len(feed) == {count}:
@@ -34,26 +37,40 @@ def make(T, seen, slowly, fast, enabled, enable, transform, fail, keys, kinds, h
             except (KeyError, RuntimeError):  # of a nested or sparse tensor: it has no strides
                 return slowly(feed)
             if known:
-                if enabled():
-                    if transform() is not None:
-                        return slowly(feed)
-                    try:
-                        enable(False)
-                        result = fast({names})
-                        enable(True)
-                        return result
-                    except BaseException as error:
-                        enable(True)
-                        failed = error
-                else:
-                    try:
-                        return fast({names})
-                    except BaseException as error:
-                        enable(False)
-                        failed = error
-                fail(failed, fast)
+                {run}
         return slowly(feed)
     return entry
+"""
+
+
+_BY_PLAN = """\
+if enabled():
+    if transform() is not None:
+        return slowly(feed)
+    try:
+        enable(False)
+        result = fast({names})
+        enable(True)
+        return result
+    except BaseException as error:
+        enable(True)
+        failed = error
+else:
+    try:
+        return fast({names})
+    except BaseException as error:
+        enable(False)
+        failed = error
+fail(failed, fast)
+"""
+
+_BY_ENGINE = """\
+if transform() is None:
+    try:
+        (result,) = alone({names})
+        return result
+    except Exception:  # an error of the nodes, which a slow run explains; they are pure
+        pass
 """
 
 
@@ -88,7 +105,9 @@ CLASSES: dict[Type, type] = {kind: python for python, kind in SCALARS.items()}
 """The class of a number or a text of each kind."""
 
 
-def make_entry(inputs: EntryInputs, fast: Callable[..., Any], slowly: Run, seen: Set[Any]) -> Run:
+def make_entry(
+    inputs: EntryInputs, fast: Callable[..., Any], slowly: Run, seen: Set[Any], alone: Callable[..., Any] | None = None
+) -> Run:
     """The function behind `Pipeline.run` for inputs of plain classes.
 
     Args:
@@ -96,15 +115,17 @@ def make_entry(inputs: EntryInputs, fast: Callable[..., Any], slowly: Run, seen:
         fast: the plan's function of the flat inputs; without checks where these are tensors.
         slowly: a run that converts and checks everything, for any other feed.
         seen: the signatures that were checked; the set may grow later.
+        alone: the engine outside of torch that runs all of the plan, with one result; None where there is more to run.
     """
     count = len(inputs.names)
     names = [f"x{i}" for i in range(count)]
+    given = ", ".join(f"[*{x}]" if kind == STRINGS else x for x, kind in zip(names, inputs.types, strict=True))
     source = _SOURCE.format(
         bind="; ".join(f"k{i} = keys[{i}]; d{i} = kinds[{i}]; h{i} = homes[{i}]" for i in range(count)),
         count=count,
         fetch="; ".join(f"x{i} = feed[k{i}]" for i in range(count)),
         tests=_tests(inputs, names),
-        names=", ".join(f"[*{x}]" if kind == STRINGS else x for x, kind in zip(names, inputs.types, strict=True)),
+        run=indent((_BY_PLAN if alone is None else _BY_ENGINE).format(names=given), " " * 16).strip(),
         convert="\n                ".join(_conversions(inputs, names)) or "pass",
     )
     namespace: dict[str, Any] = {}
@@ -113,7 +134,7 @@ def make_entry(inputs: EntryInputs, fast: Callable[..., Any], slowly: Run, seen:
         torch.Tensor, seen, slowly, fast,
         torch.is_grad_enabled, torch._C._set_grad_enabled, torch._C._functorch.peek_interpreter_stack, fail,
         tuple(inputs.names), tuple(map(_plain, inputs.types)), inputs.homes, _convert, _arrive,
-        _followed(inputs), _are_texts,
+        _followed(inputs), _are_texts, alone,
     )  # fmt: skip
     return entry
 

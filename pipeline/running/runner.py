@@ -105,8 +105,8 @@ class Runner:
         inputs = None if self.grad or self._budget is not None else self._entry_inputs()
         entry: Callable[[Mapping[str, Any]], Any] = self.run_slowly
         if inputs is not None:
-            function = self.plan.fast if inputs.are_tensors else self.plan.checked
-            entry = make_entry(inputs, function, self.run_slowly, self.seen)
+            function, alone = (self.plan.fast, self.plan.alone) if inputs.are_tensors else (self.plan.checked, None)
+            entry = make_entry(inputs, function, self.run_slowly, self.seen, alone)
             # What torch's compiler traces in its place: the signatures that were seen would fix the sizes.
             entry._torchdynamo_inline = self.run_slowly  # type: ignore[attr-defined]  # torch's
         if self.draws:

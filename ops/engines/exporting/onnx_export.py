@@ -31,6 +31,7 @@ from ..engine import BF16, Declined, Task, cause, described
 from ..size_boxes import BOXES, SizeBoxes
 from .exact_constants import ExactConstants
 from .onnx_weights import MODEL, NUMPY_TYPES, WITHIN
+from .plain_shapes import simplify
 from .proven_boxes import proven_boxes
 
 OPSET = 20  # ONNX Runtime 1.17 and OpenVINO 2024 know it; from 19 on there is Resize as torch does it
@@ -151,6 +152,8 @@ def onnx_model(
     model: Any = made.model
     found = {} if whole else _detach_weights(model, list(constants(graph)))
     misled = _clean(model, task, sizes)
+    if not misled:  # else its sizes are not what they seem
+        simplify(model, program, masks_checked=checking)
     boxes = [] if misled else proven_boxes(program, task.examples, task.given)
     return OnnxModel(onnx_ir.serde.serialize_model(model).SerializeToString(), found, boxes)
 

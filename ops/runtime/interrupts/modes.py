@@ -77,26 +77,27 @@ def _pre_dispatch() -> list[Any]:
 
 # Every call of an engine asks these.
 _PROXY, _PRE_DISPATCH = _C._TorchDispatchModeKey.PROXY, _C.DispatchKey.PreDispatch
-_count_modes, _has_key, _is_tracing = (
-    _C._len_torch_dispatch_stack,
-    _C._dispatch_tls_is_dispatch_key_included,
-    _C._is_tracing,
-)
-_is_functional = torch._is_functional_tensor
-_before_dispatch, _OF_PROXY = _operators.mode_stack_state_for_pre_dispatch().get, 0
+count_modes: Callable[[], int] = _C._len_torch_dispatch_stack
+is_tracing: Callable[[], bool] = _C._is_tracing
+is_functional: Callable[[torch.Tensor], bool] = torch._is_functional_tensor
+_has_key = _C._dispatch_tls_is_dispatch_key_included
+
+
+def _infra_modes() -> list[Any]:
+    """The list in which torch keeps the modes before dispatch of all threads; one with a mode where it has no such."""
+    found = vars(_operators.mode_stack_state_for_pre_dispatch()).get("_ModeStackStateForPreDispatch__infra_modes")
+    return found if isinstance(found, list) and found else [True]
+
+
+before_dispatch = _infra_modes()
+"""Its first item is None unless `makes_graph` has to be asked."""
 
 
 def makes_graph() -> bool:
     """Whether torch makes a graph of what this thread runs, as `make_fx` and `torch.export` do."""
-    if _count_modes() and _C._get_dispatch_mode(_PROXY) is not None:
+    if count_modes() and _C._get_dispatch_mode(_PROXY) is not None:
         return True
     return _has_key(_PRE_DISPATCH) and _operators._get_dispatch_mode_pre_dispatch(_PROXY) is not None
-
-
-def is_followed_one(value: torch.Tensor) -> bool:
-    """`is_followed` of one tensor, which asks first what costs least; another thread's modes only make it ask on."""
-    maybe = _count_modes() or _before_dispatch(_OF_PROXY) is not None
-    return (maybe and makes_graph()) or _is_tracing() or _is_functional(value)
 
 
 def is_followed(values: Iterable[torch.Tensor]) -> bool:
@@ -104,7 +105,7 @@ def is_followed(values: Iterable[torch.Tensor]) -> bool:
 
     `make_fx` and `torch.jit.trace` hand over plain tensors, and `functionalize` some that only look like plain ones.
     """
-    return makes_graph() or _is_tracing() or any(map(_is_functional, values))
+    return makes_graph() or is_tracing() or any(map(is_functional, values))
 
 
 def _say_which() -> None:
