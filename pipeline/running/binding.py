@@ -147,7 +147,7 @@ class Binding:
     def _sequence(self, tree: Sequence[Any], value: Any, where: str, flat: list[Any], kind: type[Any]) -> None:
         if not isinstance(value, kind) or len(value) != len(tree):
             got = f"{type(value).__name__} of {len(value)}" if isinstance(value, tuple | list) else type(value).__name__
-            fix = (_FREE if kind is list else _TUPLE) if type(value) is kind else ""
+            fix = (_FREE if kind is list else self._of_tuple(where)) if type(value) is kind else ""
             raise SignatureError(
                 "another structure",
                 where=f"input {where!r}",
@@ -157,6 +157,10 @@ class Binding:
             )
         for index, (part, item) in enumerate(zip(tree, value, strict=True)):
             self._fill(part, item, f"{where}[{index}]", flat)
+
+    def _of_tuple(self, where: str) -> str:
+        several = any(each.name == where and each.kind == "variadic" for each in self._parameters.items)
+        return _SEVERAL.format(where) if several else _TUPLE
 
     def _mapping(self, tree: dict[Any, Any], value: Any, where: str, flat: list[Any]) -> None:
         if not isinstance(value, Mapping) or value.keys() != tree.keys():
@@ -171,6 +175,8 @@ class Binding:
 _OF_KEYS = "Where the keys vary, let the function take two lists, of the keys and of the values."
 _FREE = "It has the length of the example; trace says why, and what keeps it free."
 _TUPLE = "Trace with a list: it may have any length, where the function goes through it and its items are alike."
+
+_SEVERAL = "Let the function take one list in place of *{}: it may have any length, where its items are alike."
 
 
 def _require_order(tree: Any, value: Any, where: str) -> None:
