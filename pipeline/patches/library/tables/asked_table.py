@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections import Counter, OrderedDict, defaultdict
 from typing import Any
 
 import numpy as np
@@ -105,6 +106,22 @@ class AskedTable:
         """As for list."""
         places = {entry: place for place, entry in reversed(list(enumerate(self.plain)))}
         return self.recorder.scalar("lookup", places, item)
+
+
+_KINDS = (Counter, OrderedDict, defaultdict)
+"""The kinds of dicts of the module collections, which are asked as a dict is, but for what is missing."""
+
+
+def as_dict(table: Any) -> Any:
+    """A dict with the entries of another kind of dict; anything else as it is."""
+    return dict(table) if type(table) in _KINDS else table
+
+
+def counted_at(recorder: Recorder, table: Any, key: Any) -> tuple[Any, Any]:
+    """What is to be asked, and for what: a Counter, which has 0 for what is missing, is asked already."""
+    if type(table) is Counter:
+        return (AskedTable(recorder, dict(table)).get(key, 0),), 0
+    return dict(table) if type(table) is OrderedDict else table, key
 
 
 def _members(plain: Any) -> type[enum.Enum] | None:
