@@ -33,7 +33,7 @@ from ...proxies.values.maybe import MaybeThing
 from ...proxies.values.members import TracedMember
 from ...recording.recorder import Recorder
 from ...rules.number_or_tensor import number_of
-from ..library.tables.asked_table import AskedTable, as_dict, counted_at
+from ..library.tables.asked_table import AskedTable, as_dict, table_at
 from ..library.tables.chosen_functions import as_recorded
 from ..library.tables.list_indices import plain_index
 from ..library.tables.tuple_keys import of_parts
@@ -101,7 +101,7 @@ def _subscript(operands: Any) -> Any:
         container, key = key.table(container), key.key
     key = plain_index(recorder, container, key)
     if recorder is not None and holds_traced(key):
-        container, key = counted_at(recorder, container, key)
+        container, key = table_at(recorder, container, key)
     if recorder is None or type(container) not in _TABLES:
         return key, container
     if type(container) is dict:

@@ -7,6 +7,7 @@ from collections import Counter, OrderedDict, defaultdict
 from typing import Any
 
 import numpy as np
+import torch
 
 from ....lists.plain_tables import columns, plain_table
 from ....proxies.base import is_traced
@@ -108,20 +109,23 @@ class AskedTable:
         return self.recorder.scalar("lookup", places, item)
 
 
-_KINDS = (Counter, OrderedDict, defaultdict)
-"""The kinds of dicts of the module collections, which are asked as a dict is, but for what is missing."""
+_KINDS = (Counter, OrderedDict, defaultdict, torch.nn.ModuleDict, torch.nn.ParameterDict)
+"""Other kinds of dicts, which are asked as a dict is, but for what is missing."""
+_LISTS = (torch.nn.ModuleList, torch.nn.ParameterList, torch.nn.Sequential)
 
 
 def as_dict(table: Any) -> Any:
     """A dict with the entries of another kind of dict; anything else as it is."""
-    return dict(table) if type(table) in _KINDS else table
+    return dict(table.items()) if type(table) in _KINDS else table
 
 
-def counted_at(recorder: Recorder, table: Any, key: Any) -> tuple[Any, Any]:
+def table_at(recorder: Recorder, table: Any, key: Any) -> tuple[Any, Any]:
     """What is to be asked, and for what: a Counter, which has 0 for what is missing, is asked already."""
     if type(table) is Counter:
         return (AskedTable(recorder, dict(table)).get(key, 0),), 0
-    return dict(table) if type(table) is OrderedDict else table, key
+    if type(table) in _LISTS:
+        return table if type(key) is slice else [*table], key
+    return table if type(table) is defaultdict else as_dict(table), key
 
 
 def _members(plain: Any) -> type[enum.Enum] | None:
