@@ -31,7 +31,7 @@ def test_nested_inputs_by_name(cell, reloaded):
 
 
 WRONG_KEYS = {
-    "unknown before missing": ({"ids": 1, "msk": 2}, r"input 'batch': unknown key 'msk'; got keys \['ids', 'msk'\]; expe"),
+    "unknown before missing": ({"ids": 1, "msk": 2}, r"input 'batch': unknown key 'msk'; got keys \['ids', 'msk'\]; e"),
     "one too many": ({"ids": 1, "mask": 2, "x": 3}, "input 'batch': unknown key 'x'; got keys"),
     "missing": ({"mask": 2}, r"input 'batch': missing key 'ids'; got keys \['mask'\]; expected a dict with keys"),
     "no dict": (3, "input 'batch': another structure; got int; expected a dict"),

@@ -145,7 +145,7 @@ class CalledModel:
         return graph, ModelCall(Plan(graph, home=home_of(example)).checked)
 
     def _lowered(self, recorder: Recorder, leaves: Sequence[Any], spec: Any) -> BranchRecording | None:
-        """The recording of an op of the model, as `nn.LSTM` needs one, whose code asks for sizes; None where it fails."""
+        """The recording of an op of the model, as `nn.LSTM` needs one, whose code asks for sizes; None if it fails."""
         if not isinstance(self.thing, torch.nn.Module):
             return None
         try:

@@ -80,7 +80,8 @@ def heads_of_words(x, words):
     found = []
     for word in words.split(","):
         if word in HEADS:
-            found.append(HEADS[word](x).sum().item())
+            score = HEADS[word](x).sum().item()
+            found.append(score)
     return found
 
 

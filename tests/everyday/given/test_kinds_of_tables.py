@@ -65,7 +65,7 @@ CASES = {
         [[["q"]], [[]], [["b", "b"]]],
     ),
     "counters in a list": Case(
-        lambda query: [RANKING.counts[number].get(word, 0) for number in range(3) for word in re.findall(r"\w+", query)],
+        lambda query: [RANKING.counts[i].get(word, 0) for i in range(3) for word in re.findall(r"\w+", query)],
         ["red cat"],
         [["dog sat x"], [""]],
     ),

@@ -65,8 +65,8 @@ class ChosenFunction(CallOnly):
 
 def _is_plain(thing: Any) -> bool:
     """Whether a thing can be called, and Python takes it for true as it does any function."""
-    plain = not {"__bool__", "__len__"} & set(dir(type(thing))) or (type(thing) is torch.nn.Sequential and len(thing) > 0)
-    return callable(thing) and plain
+    plain = not {"__bool__", "__len__"} & set(dir(type(thing)))
+    return callable(thing) and (plain or (type(thing) is torch.nn.Sequential and len(thing) > 0))
 
 
 def chosen_function(recorder: Recorder, table: Any, key: Any, *default: Any) -> ChosenFunction | None:
