@@ -190,7 +190,7 @@ def _size(args: Sequence[Any]) -> tuple[int, int]:
 
 def _order(thing: Any) -> list[int]:
     """The dimensions of a tensor from the one whose steps in memory are the longest."""
-    return sorted(range(thing.dim()), key=lambda dim: -thing.stride(dim)) if isinstance(thing, torch.Tensor) else []
+    return sorted(range(thing.dim()), key=lambda dim: -thing.stride()[dim]) if isinstance(thing, torch.Tensor) else []
 
 
 def _equal(one: torch.Tensor, other: torch.Tensor) -> bool:
