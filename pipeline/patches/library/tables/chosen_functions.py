@@ -128,12 +128,12 @@ class ChosenSides:
 
     def numbered(self) -> Iterator[Callable[[], Any]]:
         """The sides, with numbers for functions."""
-        for side in range(len(self._sides)):
-            yield partial(self._numbered, side)
+        for side, function in enumerate(self._sides):
+            yield _noted(function, partial(self._numbered, side))
 
-    def _numbered(self, side: int) -> Any:
-        found, given = self._sides[side](), dict[int, dict[int, Any]]()
-        parts = [*found] if type(found) is tuple else [found]
+    def _numbered(self, side: int, found: Any) -> Any:
+        """What a side gives, with numbers for functions, which are noted."""
+        parts, given = [*found] if type(found) is tuple else [found], dict[int, dict[int, Any]]()
         first = side * MOST_FUNCTIONS
         for place, part in enumerate(parts):
             if type(part) is ChosenFunction:
@@ -160,6 +160,11 @@ class ChosenSides:
                 recorder.refuse("a choice gives a function", "Call it on both sides: f(x) if condition else g(x).")
             parts[place] = chosen
         return tuple(parts) if type(found) is tuple else parts[0]
+
+
+def _noted(function: Callable[[], Any], note: Callable[[Any], Any]) -> Callable[[], Any]:
+    """A side whose closure has the user's function: what that changes is seen, and what is noted is not."""
+    return lambda: note(function())
 
 
 def _is_constant(thing: Any) -> bool:
