@@ -12,6 +12,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from .graph.device import CPU, Device
+from .graph.errors import SignatureError
 from .graph.graph import KernelCall, Target
 from .graph.kernel import Kernel
 from .runtime.checks import require_contiguous
@@ -19,15 +20,19 @@ from .runtime.interrupts.modes import Outside
 from .runtime.interrupts.verbs import undisturbed
 from .runtime.placement import runs_on
 from .runtime.state import State
-from .runtime.user_code import attribute
+from .runtime.user_code import attribute, user_line
 from .tracing_hook import current
 
 _INSTEAD = {
-    "generate": "write its loop with tracepack.while_loop, as 'Text generation' in docs/guide.md and "
-    "samples/generate.py do",
-    "forward": "call the op itself",
+    "generate": "Write its loop with tracepack.while_loop, as 'Text generation' in docs/guide.md and "
+    "samples/generate.py do.",
+    "forward": "Call the op itself.",
 }
 _unnamed = itertools.count()
+
+
+class OpAttributeError(SignatureError, AttributeError):
+    """What a model has and its op has not."""
 
 
 class InferenceOp(ABC):
@@ -62,8 +67,10 @@ class InferenceOp(ABC):
         """The call as a graph records it."""
 
     def __getattr__(self, name: str) -> Any:
-        fix = f": {_INSTEAD[name]}" if name in _INSTEAD else ""
-        raise AttributeError(f"an op of tracepack has no {name!r}{fix}")
+        if name.startswith("__"):  # Python and its libraries ask for these
+            raise AttributeError(name)
+        where = str(user_line() or "") if name in _INSTEAD else ""
+        raise OpAttributeError(f"an op of tracepack has no {name!r}", where=where, fix=_INSTEAD.get(name, ""))
 
     def __repr__(self) -> str:
         return f"<InferenceOp {self.name!r} on {self.device}>"

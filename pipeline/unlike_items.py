@@ -19,6 +19,7 @@ from .signature.defaults import lost_defaults
 
 _EMPTY = "Trace with two items at least"
 _LIST = "Trace with a list, which may have any length"
+_TWO_LISTS = ". For any keys let it take two lists, and write for key, value in zip(keys, values) for {}.items()"
 _ITEM = "an item"
 _NUMBERS = (int, float)
 _LARGEST = 1 << 63  # a signature holds no larger int
@@ -59,17 +60,29 @@ def _in_place(item: Any) -> Any:
 def lines_on(process: Any, given: Sequence[Given], parameters: Parameters) -> list[str]:
     """A line for each list of the examples whose length is fixed by what is in it, and for each lost default.
 
-    So it is for a tuple that the function goes through, where a list of the same items might have any length.
+    So it is for a tuple or a dict that the function goes through, and for `*args`, where a list of the same items
+    might have any length.
     """
     shown = [each for each in given if each.given]
     lists = [line for each in shown for line in _lines(each.value, each.name)]
-    tuples = [each for each in shown if each.kind != "variadic" and type(each.value) is tuple and each.value]
-    walked = walked_names(process) if tuples else frozenset()
-    free = [each for each in tuples if each.name in walked and list_type(free_items(list(each.value))[0]) is not None]
-    lists += [
-        f"the length of {each.name!r} is fixed to {len(each.value)}, because it is a tuple. {_LIST}" for each in free
-    ]
-    return [*lists, *lost_defaults(given, parameters)]
+    counted = [each for each in shown if type(each.value) in (tuple, dict) and each.value]
+    walked = walked_names(process) if counted else frozenset()
+    counts = [line for each in counted if each.name in walked for line in _of_count(each)]
+    return [*lists, *counts, *lost_defaults(given, parameters)]
+
+
+def _of_count(each: Given) -> Iterator[str]:
+    """The line for an argument that the function goes through, and that has as many items as in the example."""
+    found: Any = each.value
+    alike = list_type(free_items(list(found.values() if type(found) is dict else found))[0]) is not None
+    if type(found) is dict:
+        form = _TWO_LISTS.format(each.name) if alike and set(map(type, found)) == {str} else ""
+        yield f"the keys of {each.name!r} are fixed to {list(found)}, because the function goes through them{form}"
+    elif each.kind == "variadic":
+        form = f". Let it take one list, {each.name}, which may have any length" if alike else ""
+        yield f"the number of *{each.name} is fixed to {len(found)}, because the function goes through them{form}"
+    elif alike:
+        yield f"the length of {each.name!r} is fixed to {len(found)}, because it is a tuple. {_LIST}"
 
 
 def _lines(value: Any, where: str) -> Iterator[str]:

@@ -95,7 +95,7 @@ def _is_of_a_run(args: Sequence[Any]) -> bool:
 
 def transposed(tensor: torch.Tensor) -> torch.Tensor:
     """The same values in memory with reversed dimensions."""
-    return _in_order(tensor, range(tensor.dim() - 1, -1, -1))
+    return in_order(tensor, range(tensor.dim() - 1, -1, -1))
 
 
 def spread(tensor: torch.Tensor) -> torch.Tensor:
@@ -106,7 +106,7 @@ def spread(tensor: torch.Tensor) -> torch.Tensor:
 def channels_last(tensor: torch.Tensor) -> torch.Tensor:
     """The same values with the second dimension innermost in memory, where there are three and more."""
     dims = range(tensor.dim())
-    return _in_order(tensor, (dims[0], *dims[2:], dims[1])) if len(dims) > 2 else tensor
+    return in_order(tensor, (dims[0], *dims[2:], dims[1])) if len(dims) > 2 else tensor
 
 
 def repeated(tensor: torch.Tensor) -> torch.Tensor:
@@ -120,12 +120,12 @@ def swapped(at: int) -> Layout:
     def layout(tensor: torch.Tensor) -> torch.Tensor:
         order = list(range(tensor.dim()))
         order[at : at + 2] = reversed(order[at : at + 2])
-        return _in_order(tensor, order)
+        return in_order(tensor, order)
 
     return layout
 
 
-def _in_order(tensor: torch.Tensor, order: Sequence[int]) -> torch.Tensor:
+def in_order(tensor: torch.Tensor, order: Sequence[int]) -> torch.Tensor:
     """The same values in memory with the dimensions in an order."""
     back = sorted(range(len(order)), key=lambda at: order[at])
     return tensor.permute(*order).contiguous().permute(*back) if len(order) > 1 else tensor

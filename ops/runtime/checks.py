@@ -6,7 +6,7 @@ of correctness. They run once for each new input signature (see `plan`), so they
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import Enum
 from types import MappingProxyType
 from typing import Any
@@ -99,6 +99,17 @@ def not_a_tensor(where: str, kind: TensorType, value: Any) -> SignatureError:
     return SignatureError("not a tensor", where=where, got=type(value).__name__, expected=str(kind), fix=fix)
 
 
+def wrong_keys(given: Any, wanted: Collection[Any]) -> str:
+    """What is wrong with the keys of a dict: one that is unknown before one that is missing, as of the inputs."""
+    if not isinstance(given, Mapping):
+        return "another structure"
+    for unknown in sorted(repr(key) for key in given if key not in wanted):
+        return f"unknown key {unknown}"
+    for missing in sorted(repr(key) for key in wanted if key not in given):
+        return f"missing key {missing}"
+    return "the keys are in another order"
+
+
 def _in_place_of_none(kind: TensorType) -> str:
     """What to give for a tensor that is missing; empty where no tensor of the kind is empty."""
     sizes = [size if isinstance(size, int) else 0 for size in kind.shape]
@@ -138,7 +149,8 @@ def _check_scalar(where: str, kind: ScalarType | ListType, value: Any) -> None:
     if wanted is None:
         return
     if not isinstance(value, wanted) or (isinstance(value, bool) and bool not in wanted):
-        fix = "" if value is not None else _FOR_NONE.get(kind.kind, "")
+        fix = _FOR_NONE.get(kind.kind, "") if value is None else ""
+        fix = "Pass str(device)." if isinstance(value, torch.device) and str in wanted else fix
         raise SignatureError("wrong type", where=where, got=type(value).__name__, expected=kind.kind, fix=fix)
     items: Any = value if wanted == (list,) else (value,)
     for item in items:

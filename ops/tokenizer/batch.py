@@ -137,11 +137,12 @@ def tensors(rows: Sequence[Any], settings: Encode, padding: Padding | None) -> d
 
 
 def _columns(rows: Sequence[Any], settings: Encode) -> Iterator[tuple[str, list[Any]]]:
+    """The columns by name, in the order in which transformers has them."""
     yield "input_ids", [row.ids for row in rows]
-    if settings.return_attention_mask:
-        yield "attention_mask", [row.attention_mask for row in rows]
     if settings.return_token_type_ids:
         yield "token_type_ids", [row.type_ids for row in rows]
+    if settings.return_attention_mask:
+        yield "attention_mask", [row.attention_mask for row in rows]
     if settings.return_special_tokens_mask:
         yield "special_tokens_mask", [row.special_tokens_mask for row in rows]
     if settings.return_offsets_mapping:

@@ -160,7 +160,7 @@ class TokenizerKernel(Kernel):
             given: the settings of the call, see `call_settings`.
 
         Returns:
-            For texts ``input_ids``, ``attention_mask`` and ``token_type_ids``, each int64 of shape [N, L], with L the
+            For texts ``input_ids``, ``token_type_ids`` and ``attention_mask``, each int64 of shape [N, L], with L the
             length of the longest text in tokens, and what else the settings ask for. For ids a text, or a list.
         """
         settings = checked_settings(*((name, type(value), value) for name, value in given.items()))

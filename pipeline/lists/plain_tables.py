@@ -31,7 +31,7 @@ def plain_table(recorder: Refuser, table: Any) -> Any:
     if len(table) > MOST_ENTRIES:
         recorder.refuse(f"a table has {len(table)} entries", f"Keep it below {MOST_ENTRIES}.")
     if isinstance(table, dict):
-        table = {key.value if isinstance(key, enum.IntEnum) else key: entry for key, entry in table.items()}
+        table = {_key(key): entry for key, entry in table.items()}
         other = next((key for key in table if type(key) not in _KEYS), None)
         if other is not None:
             recorder.refuse(
@@ -48,6 +48,13 @@ def plain_table(recorder: Refuser, table: Any) -> Any:
         fix = "Write its whole numbers as floats: 1.0." if numbers else "Give all of them one type."
         recorder.refuse(f"a table has entries of several types, {names}", fix)
     return found
+
+
+def _key(key: Any) -> Any:
+    """A key as a graph holds it: one of Python's own types, to which it is equal."""
+    if isinstance(key, np.generic):
+        return key.item()
+    return key.value if isinstance(key, enum.IntEnum) else key
 
 
 def columns(table: Any) -> list[Any] | None:

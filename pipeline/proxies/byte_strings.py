@@ -60,6 +60,10 @@ class TracedBytes:
         """As for bytes."""
         return self.tracer.scalar("decode", self.tensor, encoding, errors)
 
+    def letters(self) -> Any:
+        """The text of which each letter is a byte."""
+        return self.decode(_LETTERS)
+
     def hex(self, *separators: Any) -> Any:
         """As for bytes."""
         if separators:
@@ -154,7 +158,7 @@ class TracedBytes:
                 args = (_WHITESPACE,)
             if args and name in _OF_PARTS and type(args[0]) is int:
                 args = (bytes(args[:1]), *args[1:])
-            found = getattr(self.decode(_LETTERS), name)(*map(self._text, args))
+            found = getattr(self.letters(), name)(*map(self._text, args))
             return self._of_texts(found)
 
         return call
@@ -164,7 +168,7 @@ class TracedBytes:
         if type(thing) is tuple:
             return tuple(map(self._text, thing))
         if type(thing) is TracedBytes:
-            return thing.decode(_LETTERS)
+            return thing.letters()
         return bytes(thing).decode(_LETTERS) if type(thing) in (bytes, bytearray) else thing
 
     def _of_texts(self, found: Any) -> Any:
@@ -190,7 +194,7 @@ class PartsForm:
 
     def plain(self, thing: Any) -> Any:
         """What stands for bytes."""
-        return thing.decode(_LETTERS)
+        return thing.letters()
 
     def __call__(self, text: Any) -> TracedBytes:
         """The bytes for which a text stands."""

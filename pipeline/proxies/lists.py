@@ -140,7 +140,11 @@ class TracedList(Growing, Traced):
             and isinstance(found, Growing)
             and not isinstance(index, slice)
         ):
-            found.loop, found.place, found.shared = self.loop, PlaceOfEntry(self, index), MOST_SHARED * bool(self.shared)
+            found.loop, found.place, found.shared = (
+                self.loop,
+                PlaceOfEntry(self, index),
+                MOST_SHARED * bool(self.shared),
+            )
         if isinstance(index, slice):
             found.of_array = self.of_array
             return found

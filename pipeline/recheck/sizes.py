@@ -256,6 +256,16 @@ def forget_contradicted(graph: Graph, parameters: Parameters, runs: Sequence[tup
                 value.type = ANY
 
 
+def forget_cut_numbers(graph: Graph, runs: Sequence[tuple[Sequence[Any], Any]]) -> None:
+    """Hides numbers that a run contradicts, as of ``x[:, :2]`` with one column; letters stay: one is broadcast."""
+    for _, result in runs:
+        for value, found in results(graph.output, result):
+            if isinstance(value.type, TensorType) and getattr(found, "ndim", -1) == len(value.type.shape):
+                pairs = zip(value.type.shape, found.shape, strict=True)
+                shape = tuple("?" if isinstance(size, int) and size != now else size for size, now in pairs)
+                value.type = TensorType(value.type.dtype, shape)
+
+
 def _letters(parameters: Parameters, flat: Sequence[Any]) -> dict[str, int]:
     """What the free sizes of the inputs are in a run."""
     return {

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import PurePath
 from typing import Any
 
-from ...ops.graph.errors import MissingEntryError, RecordError, add_place
+from ...ops.graph.errors import GuardError, RecordError, add_place
 from ...ops.graph.graph import SourceLine
 from ..patches.source.written_anew import choices_of, written_anew
 from ..recheck.mismatch import NO_INPUT, OF_MOMENT
@@ -40,7 +40,7 @@ def with_choices_anew(process: Callable[..., Any], attempt: Callable[[list[Any]]
     problem: Exception | None = None
     try:
         best = attempt([])
-    except (RecordError, MissingEntryError) as error:
+    except (RecordError, GuardError) as error:
         problem = error
     asked, causes, lines = asked_in(best, problem), dict[str, str](), set[Line]()
     if asked:

@@ -17,10 +17,10 @@ from ...ops.graph.program import Parameters, Slot
 from ...ops.graph.text import plain_text
 from ...ops.graph.traverse import map_leaves
 from ...ops.graph.types import STRINGS, ListType, TensorType, Type
-from ...ops.runtime.checks import check_item, not_a_tensor
+from ...ops.runtime.checks import check_item, not_a_tensor, wrong_keys
 from .handed import Looking
 from .marks import Marks
-from .stand_ins import fixed, is_traced_list, plain_value, same, tensor_of_array
+from .stand_ins import fix_of, fixed, is_device, is_traced_list, plain_value, same, tensor_of_array
 
 
 class Binding:
@@ -129,11 +129,11 @@ class Binding:
                 self._mapping(tree, value, where, flat)
             case _:
                 value = plain_value(value)
-                if not same(fixed(value), tree):
+                if not (same(fixed(value), tree) or is_device(value, tree)):
                     raise SignatureError(
                         "a fixed value differs",
                         where=f"input {where!r}", got=_brief(value), expected=plain_text(tree)[:80],
-                        fix=_OF_NONE if tree is None and isinstance(value, int | float | str) else _WITH_EXAMPLE,
+                        fix=fix_of(value, tree),
                     )  # fmt: skip
 
     def _converted(self, value: Any, kind: Type, where: str) -> Any:
@@ -147,7 +147,7 @@ class Binding:
     def _sequence(self, tree: Sequence[Any], value: Any, where: str, flat: list[Any], kind: type[Any]) -> None:
         if not isinstance(value, kind) or len(value) != len(tree):
             got = f"{type(value).__name__} of {len(value)}" if isinstance(value, tuple | list) else type(value).__name__
-            fix = (_FREE if kind is list else _TUPLE) if type(value) is kind else ""
+            fix = (_FREE if kind is list else self._of_tuple(where)) if type(value) is kind else ""
             raise SignatureError(
                 "another structure",
                 where=f"input {where!r}",
@@ -158,20 +158,25 @@ class Binding:
         for index, (part, item) in enumerate(zip(tree, value, strict=True)):
             self._fill(part, item, f"{where}[{index}]", flat)
 
+    def _of_tuple(self, where: str) -> str:
+        several = any(each.name == where and each.kind == "variadic" for each in self._parameters.items)
+        return _SEVERAL.format(where) if several else _TUPLE
+
     def _mapping(self, tree: dict[Any, Any], value: Any, where: str, flat: list[Any]) -> None:
         if not isinstance(value, Mapping) or value.keys() != tree.keys():
             got = f"keys {list(value)}" if isinstance(value, Mapping) else type(value).__name__
             expected, fix = f"a dict with keys {list(tree)}", _OF_KEYS if isinstance(value, Mapping) else ""
-            raise SignatureError("another structure", where=f"input {where!r}", got=got, expected=expected, fix=fix)
+            what = wrong_keys(value, tree)
+            raise SignatureError(what, where=f"input {where!r}", got=got, expected=expected, fix=fix)
         for key, part in tree.items():
             self._fill(part, value[key], f"{where}[{key!r}]", flat)
 
 
-_WITH_EXAMPLE = "Trace the function with an example of it that is a tensor, a number or a string."
-_OF_NONE = "Trace with an example that is no None; let float('nan'), -1 or '' stand for a value that may be missing."
 _OF_KEYS = "Where the keys vary, let the function take two lists, of the keys and of the values."
 _FREE = "It has the length of the example; trace says why, and what keeps it free."
 _TUPLE = "Trace with a list: it may have any length, where the function goes through it and its items are alike."
+
+_SEVERAL = "Let the function take one list in place of *{}: it may have any length, where its items are alike."
 
 
 def _require_order(tree: Any, value: Any, where: str) -> None:
@@ -232,7 +237,7 @@ def _item(value: Any, kind: Any, where: str) -> Any:
         if not isinstance(value, Mapping) or list(value) != list(kind):
             got = f"keys {list(value)}" if isinstance(value, Mapping) else type(value).__name__
             raise SignatureError(
-                "another structure", where=f"input {where!r}", got=got,
+                wrong_keys(value, kind), where=f"input {where!r}", got=got,
                 expected=f"a dict with the keys {list(kind)}, in this order",
             )  # fmt: skip
         return {key: _item(value[key], part, f"{where}[{key!r}]") for key, part in kind.items()}

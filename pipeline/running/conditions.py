@@ -19,6 +19,9 @@ _ASKED = {
 }  # fmt: skip
 """What no type of a tensor tells, as a function asks for it."""
 
+_BLOCK = "py.plain_code"
+_LONGEST_CONSTANT = 120
+"""Characters of a constant in a condition; of a longer one a reader has no need."""
 _LONGEST = 2000
 """Characters of the longest text of a condition: each node of a forged file can double it."""
 
@@ -77,6 +80,8 @@ def _text(node: Node, name: str, texts: dict[int, str]) -> str | None:
     if not name.startswith("py.") or node.kwargs or not parts or None in parts:
         return None
     form = template(name)
+    if name == _BLOCK:  # whose source and kind a reader has no need of
+        return f"block({', '.join(map(str, parts[2:]))})"
     if form is None:
         return f"{name.removeprefix('py.')}({', '.join(map(str, parts))})"
     return form.format(*parts)
@@ -84,7 +89,10 @@ def _text(node: Node, name: str, texts: dict[int, str]) -> str | None:
 
 def _plain(arg: object) -> str | None:
     """A plain argument as text; None for a container with values in it."""
-    return None if any(isinstance(leaf, Value) for leaf in leaves(arg)) else f"({arg!r})"
+    if any(isinstance(leaf, Value) for leaf in leaves(arg)):
+        return None
+    text = repr(arg)
+    return f"({text})" if len(text) <= _LONGEST_CONSTANT else "..."
 
 
 def _size_inside(node: Node, makers: dict[int, Node]) -> str | None:

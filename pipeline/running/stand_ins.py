@@ -60,3 +60,25 @@ def fixed(value: Any) -> Any:
 def same(value: Any, wanted: Any) -> bool:
     """Whether two fixed values are equal, and of one type: True is not 1; a NaN is equal to a NaN."""
     return type(value) is type(wanted) and (value == wanted or (value != value and wanted != wanted))
+
+
+def is_device(value: Any, wanted: Any) -> bool:
+    """Whether a text names the device that a signature holds, as ``"cpu"`` does for ``torch.device("cpu")``."""
+    if type(value) is not str or not isinstance(wanted, Literal) or wanted.kind != "device":
+        return False
+    try:
+        return str(torch.device(value)) == wanted.name
+    except RuntimeError:  # no device is called so
+        return False
+
+
+def fix_of(value: Any, tree: Any) -> str:
+    """What to do where a value differs from the one that the signature holds."""
+    if isinstance(value, torch.device) and type(tree) is str:
+        return _AS_TEXT
+    return _OF_NONE if tree is None and isinstance(value, int | float | str) else _WITH_EXAMPLE
+
+
+_AS_TEXT = "Pass str(device): the example was a text."
+_WITH_EXAMPLE = "Trace the function with an example of it that is a tensor, a number or a string."
+_OF_NONE = "Trace with an example that is no None; let float('nan'), -1 or '' stand for a value that may be missing."

@@ -11,6 +11,7 @@ from ...ops.graph.program import Program
 from ...ops.graph.sharing.memory import touched
 from ...ops.graph.text import guards_text, types_text
 from ..running.conditions import conditions
+from .plain_conditions import plain_conditions
 
 if TYPE_CHECKING:
     from .fields import SignatureField
@@ -92,5 +93,6 @@ class DescribedProgram:
         parameters, guards = self.program.parameters, self.program.facts.guards
         inputs = parameters.texts(touched(self.graph).inputs())
         text = f"({', '.join(inputs)}) -> {types_text(self.graph.output)}"
-        asked = dict.fromkeys([*filter(None, [guards_text(guards)]), *conditions(self.graph, parameters.names)])
+        texts = [*filter(None, [guards_text(guards)]), *conditions(self.graph, parameters.names)]
+        asked = plain_conditions(texts, self.program.facts.symbols.keys() - {*parameters.names})
         return one_line(text + (f" where {' and '.join(asked)}" if asked else ""))  # names come from strangers

@@ -14,6 +14,7 @@ from ...ops.graph.program import Parameters, Slot
 from ...ops.graph.text import plain_text
 from ...ops.graph.traverse import leaves
 from ...ops.graph.types import STR, STRINGS, ListType, ScalarType, TensorType, Type
+from ...ops.runtime.checks import wrong_keys
 from ..running.convert import converted, rounded
 
 
@@ -83,6 +84,7 @@ def _shaped(tree: Any, value: Any, name: str, parameters: Parameters) -> Any:
         keys = [str(key) for key in (tree if isinstance(tree, dict) else tree.fields)]
         if sorted(keys) == sorted(value):
             return _map(tree, lambda part, key: _shaped(part, value[str(key)], f"{name}.{key}", parameters))
+        raise SignatureError(wrong_keys(value, keys), where=f"input {name!r}", got=list(value), expected=keys)
     raise SignatureError(
         "another structure", where=f"input {name!r}", got=type(value).__name__, expected=_outline(tree)
     )

@@ -52,10 +52,11 @@ def test_generate_inside_a_scripted_model_is_refused_with_the_form_that_works(mo
 def test_an_op_names_the_loop_that_stands_for_generate(model):
     op = tracepack.script(model)
     assert not hasattr(op, "generate")
-    with pytest.raises(
-        AttributeError, match="an op of tracepack has no 'generate': write its loop with tracepack.while"
-    ):
+    words = "an op of tracepack has no 'generate'. Write its loop with tracepack.while_loop"
+    with pytest.raises(tracepack.TracepackError, match=f"^test_transformers.py:.*: {words}"):
         tracepack.trace(lambda ids: op.generate(ids), IDS)
+    with pytest.raises(AttributeError, match=words):
+        op.generate(IDS)
 
 
 def test_a_tokenizer_that_is_no_op_is_refused_on_texts_of_run_time():

@@ -22,12 +22,47 @@ def test_nested_inputs_by_name(cell, reloaded):
     assert mod.program.parameters.names == ("batch['x']", "extra[0]", "extra[1]['more'][0]")
     for pipeline in (mod, reloaded(mod)):
         same(pipeline.run(feed), process(**feed))
-        with pytest.raises(tracepack.SignatureError, match=r"input 'batch': another structure; got keys \['y'\]"):
+        with pytest.raises(tracepack.SignatureError, match=r"input 'batch': unknown key 'y'; got keys \['y'\]"):
             pipeline.run({**feed, "batch": {"y": x}})
         with pytest.raises(
             tracepack.SignatureError, match=r"input 'extra': another structure; got list of 1; expected list of 2"
         ):
             pipeline.run({**feed, "extra": [x]})
+
+
+WRONG_KEYS = {
+    "unknown before missing": ({"ids": 1, "msk": 2}, r"input 'batch': unknown key 'msk'; got keys \['ids', 'msk'\]; e"),
+    "one too many": ({"ids": 1, "mask": 2, "x": 3}, "input 'batch': unknown key 'x'; got keys"),
+    "missing": ({"mask": 2}, r"input 'batch': missing key 'ids'; got keys \['mask'\]; expected a dict with keys"),
+    "no dict": (3, "input 'batch': another structure; got int; expected a dict"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_KEYS)
+def test_a_wrong_key_of_a_dict_is_named_at_every_depth(name):
+    given, words = WRONG_KEYS[name]
+    flat = tracepack.trace(lambda batch: batch["ids"] + batch["mask"], {"ids": 1, "mask": 2})
+    nested = tracepack.trace(lambda q: q["batch"]["ids"] + q["batch"]["mask"], {"batch": {"ids": 1, "mask": 2}})
+    listed = tracepack.trace(lambda q: [each["ids"] + each["mask"] for each in q], [{"ids": 1, "mask": 2}] * 2)
+    with pytest.raises(tracepack.SignatureError, match=words):
+        flat(given)
+    with pytest.raises(tracepack.SignatureError, match=words.replace("'batch'", r""".q\['batch'\].""", 1)):
+        nested({"batch": given})
+    with pytest.raises(tracepack.SignatureError, match=words.replace("'batch'", r".q\[0\].", 1).partition("; exp")[0]):
+        listed([given])
+
+
+def test_a_device_may_be_given_by_its_name(reloaded):
+    mod = reloaded(tracepack.trace(lambda x, where: x.to(where) * 2, torch.ones(2), torch.device("cpu")))
+    assert mod(torch.ones(3), "cpu").tolist() == mod(torch.ones(3), torch.device("cpu")).tolist() == [2.0] * 3
+    for wrong in ("cuda", "cpu:0", "nowhere"):
+        with pytest.raises(tracepack.SignatureError, match=f"input 'where': a fixed value differs; got '{wrong}'"):
+            mod(torch.ones(3), wrong)
+    words = r"wrong type; got device; expected str. Pass str\(device\)"
+    with pytest.warns(UserWarning, match="a text is fixed to 'cpu', because it names a device"):
+        mod = reloaded(tracepack.trace(lambda x, where: x.to(where) * 2, torch.ones(2), "cpu"))
+    with pytest.raises(tracepack.SignatureError, match=words):
+        mod(torch.ones(3), torch.device("cpu"))
 
 
 def test_numbers_and_strings_are_inputs(reloaded):

@@ -32,6 +32,8 @@ CASES = {
     "turned": (lambda x: x.t().contiguous(), (X,), "f32[M,N]"),
     "twice the size": (lambda x: torch.cat([x, x], 1), (X,), "f32[N,2*M]"),
     "pooled": (pooled, (Y, torch.tensor([3, 5])), "f32[N,K]"),
+    "the first columns": (lambda x: (x[:, :2], x[:, -2:] * 2, x[:, 0]), (X,), "(f32[N,?], f32[N,?], f32[N])"),
+    "the first columns of a fixed size": (lambda x: LINEAR(x)[..., :2], (Y,), "f32[N,M,2]"),
     "chosen rows": (lambda x: torch.stack([row * 2 for row in x]), (X,), "f32[?,M]"),
     "several": (
         lambda x, d: {"a": [x.exp(), x.sum(1)], "b": d["k"].t()},

@@ -64,11 +64,14 @@ def from_bytes(data: Any, byteorder: Any = "big", *, signed: bool = False) -> An
     recorder = active()
     if recorder is None or type(data) is not TracedBytes:
         return int.from_bytes(data, byteorder, signed=signed)
-    if signed or byteorder not in ("big", "little"):
-        fix = "Use torch.frombuffer(bytearray(data), dtype=torch.int32).item(), with the dtype of as many bytes."
-        recorder.refuse("int.from_bytes of bytes that are decided at run time has no sign", fix)
+    if byteorder not in ("big", "little"):
+        return int.from_bytes(b"", byteorder)  # Python's own error
     digits = recorder.scalar("hex", data.tensor if byteorder == "big" else data.tensor.flip(0))
-    return recorder.scalar("int", recorder.scalar("join_texts", "0", digits), 16)
+    found = recorder.scalar("int", recorder.scalar("join_texts", "0", digits), 16)
+    if not signed:
+        return found
+    half = (1 << (8 * data.length())) >> 1  # the number of the sign's bit; of no bytes none
+    return (found ^ half) - half
 
 
 def fromhex(text: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -14,6 +15,7 @@ from ....ops.graph.errors import RecordError, TracepackError
 from ....ops.graph.graph import Graph, Record
 from ....ops.graph.sharing.memory import touched
 from ....ops.graph.types import SCALARS
+from ....ops.lowering.layouts import in_order
 from ....ops.lowering.user_model.isolate import KeptModel
 from ....ops.op import InferenceOp
 from ....ops.runtime.placement import home_of
@@ -23,7 +25,9 @@ from ....ops.runtime.primitives.plain_code.objects.model_call import ModelCall, 
 from ....ops.runtime.primitives.plain_code.objects.model_outputs import OUTPUTS, as_outputs, is_outputs
 from ....ops.runtime.state import is_stateful
 from ....ops.runtime.user_code import attribute, user_line
+from ....ops.script import script
 from ....ops.tracing_hook import recording
+from ...recording.branch import BranchRecording
 from ...recording.control_flow import ControlFlow
 from ...recording.recorder import Recorder
 from .call_forms import CallForm
@@ -32,6 +36,7 @@ from .plain_literals import NOT_PLAIN
 CALLS = "it calls the model "
 """How the reasons begin why a block cannot call a model."""
 _AS_OP = "Make an op of it before: model = tracepack.script(model)."
+_ZEROS = "Begin with a tensor in place of None: state = torch.zeros(…)."
 _GIVES = "Let it give tensors, alone or in tuples, lists and dicts."
 
 
@@ -52,6 +57,7 @@ class CalledModel:
         self.thing, self.form = thing, form
         self.name = str(attribute(thing, "name", "") or type(thing).__name__)
         self.largest: tuple[Any, ...] | None = None
+        self.orders: list[list[int]] = []  # of the dimensions of what it gives, in memory
 
     def __call__(self, *args: Any) -> Any:
         """Runs the model as Python does, and notes the call."""
@@ -67,7 +73,8 @@ class CalledModel:
             RecordError: no graph takes them, or an earlier call had others.
         """
         if bad := [each for each in args if type(each) is not torch.Tensor and type(each) not in SCALARS]:
-            raise self._error(f"is given a {type(bad[0]).__name__}", "Write its parts in the call: model(x, (h, c)).")
+            fix = _ZEROS if bad[0] is None else "Write its parts in the call: model(x, (h, c))."
+            raise self._error(f"is given a {type(bad[0]).__name__}", fix)
         if self.largest is not None and [*map(_kind, args)] != [*map(_kind, self.largest)]:
             raise self._error("is given several dtypes or ranks", "Give it the same kinds each time.")
         return tuple(each.detach().clone() if isinstance(each, torch.Tensor) else each for each in args)
@@ -95,13 +102,17 @@ class CalledModel:
             what = "writes to its buffers" if changed else "draws random numbers"
             raise self._error(what, "Put it into evaluation mode, model.eval(), or call it outside of the loop.")
         weights = {memory_of(each) for each in (*model.parameters(), *buffers)} if is_module else set[int]()
+        self.orders = [_order(each) for each in pytree.tree_leaves(found)]
         if any(memory_of(each) in weights for each in pytree.tree_leaves(found) if isinstance(each, torch.Tensor)):
             raise self._error("gives a weight or a buffer itself", "Let it give a copy: self.weight.clone().")
         return found
 
     def called(self, *args: Any) -> Any:
         """The result for the arguments that its form leaves open."""
-        return self.thing(*args) if self.form is None else self.form.call(self.thing, args)
+        return self._as(self.thing, *args)
+
+    def _as(self, thing: Any, *args: Any) -> Any:
+        return thing(*args) if self.form is None else self.form.call(thing, args)
 
     def recorded(self, recorder: Recorder) -> tuple[Graph, ModelCall]:
         """The graph of the model, and what runs it on the example.
@@ -114,8 +125,11 @@ class CalledModel:
         try:
             found = ControlFlow(recorder, "a block").record(self.called, leaves, spec, carried=True)
         except TracepackError as error:
-            fix = error.fix if isinstance(self.thing, InferenceOp) else _AS_OP
-            raise self._error(f"cannot be recorded: {error.what}", fix) from error
+            lowered = self._lowered(recorder, leaves, spec)
+            if lowered is None:
+                fix = error.fix if isinstance(self.thing, InferenceOp) else _AS_OP
+                raise self._error(f"cannot be recorded: {error.what}", fix) from error
+            found = lowered
         if found.lifted:
             raise self._error("uses values from outside", "Give it all that it uses.")
         graph = found.graph({})
@@ -129,6 +143,23 @@ class CalledModel:
         if is_stateful(graph) or touched(graph).written:
             raise self._error("has state, or writes to its arguments", "Hand the state through its arguments.")
         return graph, ModelCall(Plan(graph, home=home_of(example)).checked)
+
+    def _lowered(self, recorder: Recorder, leaves: Sequence[Any], spec: Any) -> BranchRecording | None:
+        """The recording of an op of the model, as `nn.LSTM` needs one, whose code asks for sizes; None if it fails."""
+        if not isinstance(self.thing, torch.nn.Module):
+            return None
+        try:
+            op = script(self.thing, training=self.thing.training, contiguous=True)
+            return ControlFlow(recorder, "a block").record(partial(self._laid_out, op), leaves, spec, carried=True)
+        except TracepackError:
+            return None
+
+    def _laid_out(self, op: InferenceOp, *args: Any) -> Any:
+        """What an op gives, in memory as the model gives it: sums round as things lie."""
+        found, spec = pytree.tree_flatten(self._as(op, *args))
+        pairs = zip(found, self.orders, strict=True)
+        laid = [in_order(each, order) if order != sorted(order) else each for each, order in pairs]
+        return pytree.tree_unflatten(laid, spec)
 
     def _example(self) -> tuple[Any, ...]:
         """The call that it is recorded on: the largest one, since a size of one may come out fixed."""
@@ -155,6 +186,11 @@ def _size(args: Sequence[Any]) -> tuple[int, int]:
     """Orders calls by the sizes that stay free, then by how much they take."""
     shapes = [each.shape for each in args if isinstance(each, torch.Tensor)]
     return sum(size > 1 for shape in shapes for size in shape), sum(shape.numel() for shape in shapes)
+
+
+def _order(thing: Any) -> list[int]:
+    """The dimensions of a tensor from the one whose steps in memory are the longest."""
+    return sorted(range(thing.dim()), key=lambda dim: -thing.stride()[dim]) if isinstance(thing, torch.Tensor) else []
 
 
 def _equal(one: torch.Tensor, other: torch.Tensor) -> bool:

@@ -27,12 +27,13 @@ from ....ops.runtime.primitives.plain_code.objects.user_names import TABLE
 from ....ops.runtime.primitives.plain_code.running import OF_TENSORS
 from ....ops.runtime.user_code import is_users
 from ...proxies.base import is_traced
+from ...proxies.byte_strings import TracedBytes
 from ...proxies.trees import concrete
 from ..source.scoping import names_read, names_set
 from .call_forms import CallForm
 from .called_models import CalledModel, is_model
 from .naming import MISSING, Naming, Placing, is_object, of_library, of_numpy, of_torch, refuse_unplain, scopes, set_in
-from .plain_literals import UnplainError, is_member, is_plain, literal, name_of
+from .plain_literals import UnplainError, is_member, is_plain, literal, name_of, of_letters
 from .statements.plain_forms import ASKED
 from .tensor_items import TensorItems
 from .user_classes.base_methods import BaseMethods, content
@@ -199,6 +200,8 @@ class Encoding:
             return self._argument(thing)
         if self.tensors and isinstance(thing, np.ndarray):
             return self._argument(thing)
+        if type(thing) is TracedBytes:
+            return of_letters(self._argument(thing.letters()))
         if is_outside_object(thing):
             return self.outside.source_of(thing)
         if is_traced(thing) or (isinstance(thing, list | tuple | dict) and not is_plain(thing)):

@@ -97,6 +97,11 @@ def literal(thing: Any, part: Any = None) -> ast.expr:
     return _of_library(thing, part)
 
 
+def of_letters(text: ast.expr) -> ast.expr:
+    """The source of bytes, from that of a text of which each letter is one."""
+    return ast.Call(ast.Attribute(text, "encode", ast.Load()), [ast.Constant("latin-1")], [])
+
+
 def _value(thing: Any) -> ast.expr:
     """A decimal number, a fraction or a date."""
     kind = type(thing)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import re
 import string
-from collections import ChainMap
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -34,8 +33,7 @@ from ...rules.number_or_tensor import number_of
 from ..expressions import EXPRESSIONS, RegularExpressions
 from ..library import special
 from ..library.replacements import MODULES, OF_NUMPY, naming_device
-from ..library.tables.asked_table import AskedTable
-from ..library.tables.frames import as_dict
+from ..library.tables.asked_table import AskedTable, as_dict
 from ..library.tables.tuple_keys import of_parts
 from ..library.values.dates import CLASSES, OF_CLASSES
 from ..library.values.templates import FilledTemplate
@@ -148,12 +146,10 @@ def _receiver(name: str) -> Callable[[Any], Any]:
             return _Module(thing, {"to": naming_device(thing.to)})
         if name == "manual_seed" and isinstance(thing, torch.Generator):
             return Seeding(recorder, thing)
-        if name == "get" and type(thing) is ChainMap:
-            return _Entries(as_dict(thing))
         if name == "substitute" and type(thing) is string.Template:
             return FilledTemplate(thing)
-        if (name == "get" and type(thing) is dict) or (name == "index" and type(thing) in (list, tuple)):
-            return _Entries(thing)
+        if (name == "get" and type(as_dict(thing)) is dict) or (name == "index" and type(thing) in (list, tuple)):
+            return _Entries(as_dict(thing))
         return _PlainSet(recorder, thing) if name in _OF_SETS and type(thing) in (set, frozenset) else thing
 
     return receiver

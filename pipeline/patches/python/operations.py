@@ -33,7 +33,7 @@ from ...proxies.values.maybe import MaybeThing
 from ...proxies.values.members import TracedMember
 from ...recording.recorder import Recorder
 from ...rules.number_or_tensor import number_of
-from ..library.tables.asked_table import AskedTable
+from ..library.tables.asked_table import AskedTable, as_dict, table_at
 from ..library.tables.chosen_functions import as_recorded
 from ..library.tables.frames import of_frames
 from ..library.tables.list_indices import plain_index
@@ -103,6 +103,8 @@ def _subscript(operands: Any) -> Any:
     key = plain_index(recorder, container, key)
     if type(container) not in _TABLES:
         container, key = of_frames(recorder, container, key)
+    if recorder is not None and holds_traced(key):
+        container, key = table_at(recorder, container, key)
     if recorder is None or type(container) not in _TABLES:
         return key, container
     if type(container) is dict:
@@ -159,6 +161,7 @@ def _contains(operands: Any) -> Any:
     if recorder is not None:
         if type(container) is TracedSet:
             container = container.items if container.table is None else container.table
+        container = as_dict(container) if holds_traced(item) else container
         if type(container) in _OWN:
             return recorder.scalar("contains", container, item)
         if type(container) is TracedBytes:

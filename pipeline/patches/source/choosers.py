@@ -21,6 +21,7 @@ from ...recording.control_flow import cond, while_loop
 from ...rules.number_or_tensor import number_of
 from ...rules.tried_lines import CAUGHT, TriedLine, tried_line
 from ..library.tables.asked_table import AskedTable
+from ..library.tables.chosen_functions import ChosenSides
 from ..python.entries import extended
 from ..python.operations import active, negated, truth_of
 from ..redirect import stand_in
@@ -34,8 +35,9 @@ def choose(found: Any, one: Side, other: Side) -> Any:
     recorder = active()
     if recorder is None:
         return one() if found else other()
+    sides = ChosenSides(one, other)
     with recorder.refusing():  # the function may handle errors of its own
-        return cond(truth_of(recorder, found), one, other)
+        return sides.result(recorder, cond(truth_of(recorder, found), *sides.numbered()))
 
 
 def both(first: Any, rest: Side) -> Any:

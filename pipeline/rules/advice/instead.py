@@ -11,7 +11,6 @@ from .loop_forms import loop_form, of_return
 from .match_forms import written_with_finditer
 
 _INSTEAD = {
-    "from_bytes(": "Use torch.frombuffer(bytearray(data), dtype=torch.int32).item(), with the dtype of as many bytes.",
     "default_rng(": "Use generator = torch.Generator().manual_seed(seed), and torch.randn(n, generator=generator).",
     "RandomState(": "Use generator = torch.Generator().manual_seed(seed), and torch.randn(n, generator=generator).",
     "Fraction(": "Write numerator / denominator, which is recorded, or the line ratio = float(Fraction(n, 3)).",

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 _TAKES_ALL = frozenset(
-    """all any cat concat concatenate enumerate filter join len list map max min pad_sequence reversed sorted
+    """all any cat concat concatenate enumerate filter join len list map max min pad_sequence reduce reversed sorted
     stack sum vstack hstack zip""".split()
 )
 """Functions that take the items of a container, as many as there are."""
@@ -46,7 +46,15 @@ def _walked(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.Call):
         called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         yield from _names(node.args) if called in _TAKES_ALL else ()
+    if isinstance(node, ast.List | ast.Tuple | ast.Set):
+        yield from _names([each.value for each in node.elts if isinstance(each, ast.Starred)])
 
 
 def _names(nodes: list[ast.expr]) -> Iterator[str]:
-    return (node.id for node in nodes if isinstance(node, ast.Name))
+    """The names among expressions: alone, or as the dict whose items are asked for."""
+    for node in nodes:
+        match node:
+            case ast.Name(id=name):
+                yield name
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="items" | "keys" | "values")):
+                yield name

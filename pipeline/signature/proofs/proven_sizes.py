@@ -19,7 +19,7 @@ from ....ops.graph.program import Parameters
 from ....ops.graph.traverse import leaves, walk
 from ....ops.graph.types import TensorType
 from ....ops.lowering.patches.silence import Silence
-from ...recheck.sizes import forget_contradicted, results
+from ...recheck.sizes import forget_contradicted, forget_cut_numbers, results
 from .fake_runs import DRAWS, FakeRuns, letters_of
 from .symbolic_run import SymbolicRun
 from .unknown_numbers import needed_for, without_numbers
@@ -37,6 +37,11 @@ def prove_sizes(graph: Graph, parameters: Parameters, leaves_of_example: Sequenc
         leaves_of_example: the flat inputs.
     """
     deny_sizes(graph, parameters, leaves_of_example)
+    _prove_unknown(graph, leaves_of_example)
+    _deny_cut(graph, leaves_of_example)
+
+
+def _prove_unknown(graph: Graph, leaves_of_example: Sequence[Any]) -> None:
     unknown = [value for value in leaves(graph.output) if isinstance(value, Value) and _lacks(value)]
     free = any(isinstance(v.type, TensorType) and any(isinstance(s, str) for s in v.type.shape) for v in graph.inputs)
     if not (unknown and free):
@@ -62,6 +67,19 @@ def deny_sizes(graph: Graph, parameters: Parameters, leaves_of_example: Sequence
             others = [sizes for places in letters_of(part, leaves_of_example) for sizes in fake.others(places)]
             others = [sizes for sizes in others if min(sizes.values()) > 1]  # one is broadcast
             forget_contradicted(part, parameters, list(filter(None, map(fake.run, others))))
+
+
+def _deny_cut(graph: Graph, leaves_of_example: Sequence[Any]) -> None:
+    """Hides numbers that a size of one or none contradicts, which a run on symbols takes for special."""
+    numbered = [value for value in leaves(graph.output) if isinstance(value, Value) and _has_number(value)]
+    for value in numbered[:MOST_RESULTS]:
+        part = needed_for(value, graph)
+        if not _runs_without_data(part):
+            continue
+        with suppress(Exception), Silence():
+            fake = FakeRuns(part, leaves_of_example)
+            few = [dict.fromkeys(places, size) for places in letters_of(part, leaves_of_example) for size in (1, 0)]
+            forget_cut_numbers(part, list(filter(None, map(fake.run, few))))
 
 
 def _prove(graph: Graph, leaves_of_example: Sequence[Any]) -> None:
@@ -90,6 +108,10 @@ def _free(value: Value) -> list[int]:
 
 def _has_letter(value: Value) -> bool:
     return isinstance(value.type, TensorType) and any(isinstance(s, str) and s != "?" for s in value.type.shape)
+
+
+def _has_number(value: Value) -> bool:
+    return isinstance(value.type, TensorType) and any(type(size) is int for size in value.type.shape)
 
 
 def _lacks(value: Value) -> bool:

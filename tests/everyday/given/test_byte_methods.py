@@ -51,7 +51,6 @@ def test_a_method_of_bytes(name) -> None:
 
 
 REFUSED = {
-    "a signed number": (lambda data: int.from_bytes(data[:2], "little", signed=True), "Use torch.frombuffer"),
     "split at blanks": (lambda data: len(data.split()), r"Write data.split\(b\" \"\)"),
     "letters": (lambda data: data.upper().hex(), "bytes.upper cannot be recorded. Decode it"),
     "a result": (lambda data: data[2:], r"Return data.hex\(\), base64.b64encode\(data\).decode\(\), or list\(data\)"),

@@ -214,3 +214,50 @@ def test_trace_says_that_a_tuple_has_a_fixed_length(process, example) -> None:
 def test_nothing_is_said_of_a_tuple_that_the_function_does_not_go_through() -> None:
     mod = loaded(lambda state: state[0] + state[1], (torch.ones(2), torch.ones(2)))
     assert mod((torch.ones(3), torch.ones(3))).tolist() == [2.0] * 3
+
+
+COUNTED = {
+    "a loop over a dict": (
+        lambda table: {key: value * 2 for key, value in table.items()},
+        [{"a": 1.0, "b": 2.0}],
+        r"the keys of 'table' are fixed to \['a', 'b'\], because the function goes through them. For any keys let it",
+        "(table['a']: float, table['b']: float)",
+    ),
+    "the length of a dict of unlike things": (
+        lambda table: len(table) + table["a"],
+        [{"a": 1, "b": "x"}],
+        r"the keys of 'table' are fixed to \['a', 'b'\], because the function goes through them$",
+        "(table['a']: int, table['b']: str)",
+    ),
+    "all of several": (
+        lambda *xs: torch.stack([x.sum() for x in xs]),
+        [torch.ones(2), torch.ones(3)],
+        r"the number of \*xs is fixed to 2, because the function goes through them. Let it take one list, xs, which",
+        "(xs[0]: f32[N], xs[1]: f32[M])",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_trace_says_what_fixes_a_number_of_arguments(name) -> None:
+    process, example, words, inputs = COUNTED[name]
+    with pytest.warns(UserWarning, match=words) as found:
+        mod = loaded(process, *example)
+    assert len(found) == 1
+    assert mod.signature.startswith(inputs)
+
+
+def test_the_forms_for_any_keys_and_for_any_number_work() -> None:
+    def doubled(keys, values):
+        return {key: value * 2 for key, value in zip(keys, values, strict=True)}
+
+    check(Case(doubled, [["a", "b"], [1.0, 2.0]], [[["c"], [3.0]], [[], []], [["a", "x", "y"], [1.0, 5.0, 0.0]]]))
+    with pytest.warns(UserWarning, match="Let it take one list, xs"):
+        mod = loaded(lambda *xs: torch.cat(xs), torch.ones(2), torch.ones(3))
+    with pytest.raises(tracepack.SignatureError, match=r"tuple of 2. Let the function take one list in place of \*xs"):
+        mod(torch.ones(2))
+
+
+def test_nothing_is_said_of_known_keys_and_known_arguments() -> None:
+    mod = loaded(lambda batch, *xs: batch["a"] + batch["b"] + xs[0], {"a": 1.0, "b": 2.0}, 3.0)
+    assert mod({"a": 2.0, "b": 2.0}, 4.0) == 8.0

@@ -52,10 +52,6 @@ REFUSED = {
         r"re.finditer over a text with one letter for each \(docs/guide.md, Runs of tags\)",
     ),
     "a text of JSON": (lambda x: json.loads(f"[{x.max().item()}]"), "Do it before, and pass what it gives"),
-    "a number of bytes": (
-        lambda x: int.from_bytes(f"{x.argmax().item()}".encode(), "little", signed=True),
-        r"Use torch.frombuffer\(bytearray\(data\), dtype=torch.int32\).item\(\), with the dtype",
-    ),
     "a generator of numpy": (
         lambda x: np.random.default_rng(x.argmax().item()).normal(),
         r"Use generator = torch.Generator\(\).manual_seed\(seed\), and torch.randn\(n, generator=",

@@ -27,7 +27,7 @@ CHOICES = {
     "a number": (lambda x, n: x if n > 1 else x.sum(), [X, 2], "number", "n > 1"),
     "a number that differs": (lambda x, n: x if n != 1 else x.sum(), [X, 2], "number", "n != 1"),
     "one side of two": (lambda x, n: x if 0 < n < 9 else x.sum(), [X, 2], "number", "n > 0 and n < 9"),
-    "a size": (by_size, [X], "size", "N > 0 and N > 1"),
+    "a size": (by_size, [X], "size", "N > 1"),
     "a size by len": (lambda x: x[:1] if len(x) > 1 else x.sum(), [X], "size", "N > 1"),
     "as many elements": (lambda x: x[:1] if x.numel() else x.sum(), [X], "size", "x.numel() != 0"),
     "equal sizes": (lambda x, y: x + 1 if x.shape == y.shape else x.sum(), [X, X], "size", "N == M"),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import enum
+from collections import ChainMap, Counter, OrderedDict, defaultdict
 from typing import Any
 
 import numpy as np
+import torch
 
 from ....lists.plain_tables import columns, plain_table
 from ....proxies.base import is_traced
@@ -105,6 +107,25 @@ class AskedTable:
         """As for list."""
         places = {entry: place for place, entry in reversed(list(enumerate(self.plain)))}
         return self.recorder.scalar("lookup", places, item)
+
+
+_KINDS = (Counter, OrderedDict, defaultdict, ChainMap, torch.nn.ModuleDict, torch.nn.ParameterDict)
+"""Other kinds of dicts, which are asked as a dict is, but for what is missing."""
+_LISTS = (torch.nn.ModuleList, torch.nn.ParameterList, torch.nn.Sequential)
+
+
+def as_dict(table: Any) -> Any:
+    """A dict with the entries of another kind of dict; anything else as it is."""
+    return dict(table.items()) if type(table) in _KINDS else table
+
+
+def table_at(recorder: Recorder, table: Any, key: Any) -> tuple[Any, Any]:
+    """What is to be asked, and for what: a Counter, which has 0 for what is missing, is asked already."""
+    if type(table) is Counter:
+        return (AskedTable(recorder, dict(table)).get(key, 0),), 0
+    if type(table) in _LISTS:
+        return table if type(key) is slice else [*table], key
+    return table if type(table) is defaultdict else as_dict(table), key
 
 
 def _members(plain: Any) -> type[enum.Enum] | None:

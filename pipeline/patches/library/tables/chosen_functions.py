@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 import torch
 
 from .....ops.graph.operators.names import TEXT_METHODS
+from .....ops.op import InferenceOp
 from .....ops.runtime.user_code import asking_frame, attribute
 from ....proxies.values.call_only import CallOnly
 from ....recording.control_flow import cond
@@ -24,9 +26,14 @@ def as_recorded(function: Any) -> Callable[..., Any]:
     """The function, or what stands for a builtin or a method of str."""
     if type(function) is ChosenFunction:
         return function
-    if attribute(function, "__objclass__") is str and attribute(function, "__name__", "") in TEXT_METHODS:
+    if _is_of_text(function):
         return lambda text, *args: getattr(text, function.__name__)(*args)
     return stand_in_of(function)  # type: ignore[no-any-return]  # the user's own
+
+
+def _is_of_text(function: Any) -> bool:
+    """Whether it is a method of str, such as `str.lower`."""
+    return attribute(function, "__objclass__") is str and attribute(function, "__name__", "") in TEXT_METHODS
 
 
 class ChosenFunction(CallOnly):
@@ -58,7 +65,8 @@ class ChosenFunction(CallOnly):
 
 def _is_plain(thing: Any) -> bool:
     """Whether a thing can be called, and Python takes it for true as it does any function."""
-    return callable(thing) and not {"__bool__", "__len__"} & set(dir(type(thing)))
+    plain = not {"__bool__", "__len__"} & set(dir(type(thing)))
+    return callable(thing) and (plain or (type(thing) is torch.nn.Sequential and len(thing) > 0))
 
 
 def chosen_function(recorder: Recorder, table: Any, key: Any, *default: Any) -> ChosenFunction | None:
@@ -105,3 +113,63 @@ _TABLES = (dict, list, tuple)
 
 def _itself(entry: Any) -> Any:
     return entry
+
+
+class ChosenSides:
+    """The sides of a choice between functions or models: for each that they give, a number leaves the choice.
+
+    Args:
+        sides: what the choice calls, one of them.
+    """
+
+    def __init__(self, *sides: Callable[[], Any]) -> None:
+        self._sides = sides
+        self._given: list[dict[int, dict[int, Any]]] = [{} for _ in sides]
+
+    def numbered(self) -> Iterator[Callable[[], Any]]:
+        """The sides, with numbers for functions."""
+        for side, function in enumerate(self._sides):
+            yield _noted(function, partial(self._numbered, side))
+
+    def _numbered(self, side: int, found: Any) -> Any:
+        """What a side gives, with numbers for functions, which are noted."""
+        parts, given = [*found] if type(found) is tuple else [found], dict[int, dict[int, Any]]()
+        first = side * MOST_FUNCTIONS
+        for place, part in enumerate(parts):
+            if type(part) is ChosenFunction:
+                parts[place], given[place] = part._place + first, dict(enumerate(part._functions, first))
+            elif _is_constant(part):
+                parts[place], given[place] = first, {first: part}
+        self._given[side] = given
+        return tuple(parts) if type(found) is tuple else parts[0]
+
+    def result(self, recorder: Recorder, found: Any) -> Any:
+        """What the choice gives, with functions for numbers.
+
+        Raises:
+            RecordError: one side gives a function, and one another thing.
+        """
+        if not any(self._given):
+            return found
+        parts = list(found) if type(found) is tuple else [found]
+        for place in {place for given in self._given for place in given}:
+            tables = [given.get(place) for given in self._given]
+            functions = {number: each for table in tables if table for number, each in table.items()}
+            chosen = None if None in tables else chosen_function(recorder, functions, parts[place])
+            if chosen is None:
+                recorder.refuse("a choice gives a function", "Call it on both sides: f(x) if condition else g(x).")
+            parts[place] = chosen
+        return tuple(parts) if type(found) is tuple else parts[0]
+
+
+def _noted(function: Callable[[], Any], note: Callable[[Any], Any]) -> Callable[[], Any]:
+    """A side whose closure has the user's function: what that changes is seen, and what is noted is not."""
+    return lambda: note(function())
+
+
+def _is_constant(thing: Any) -> bool:
+    """Whether a thing is a function, a model or an op, as the user has it."""
+    if isinstance(thing, BuiltinFunctionType):
+        return isinstance(thing.__self__, ModuleType | type | None)
+    own = isinstance(thing, FunctionType | MethodType | torch.nn.Module | InferenceOp)
+    return (own and _is_plain(thing)) or _is_of_text(thing)

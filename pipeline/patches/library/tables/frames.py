@@ -1,4 +1,4 @@
-"""Tables of pandas, and chains of dicts, that are constants and are asked by a key of the recording.
+"""Tables of pandas that are constants and are asked by a key of the recording.
 
 ``prices[i]`` of a Series, ``frame.loc[i, "price"]``, ``frame.at[i, "title"]`` and ``frame.iloc[i]["title"]`` become the
 look-up of a place, or of an entry, as a list or a dict of constants has it. Pandas itself keeps what it was asked by.
@@ -7,7 +7,6 @@ look-up of a place, or of an entry, as a list or a dict of constants has it. Pan
 from __future__ import annotations
 
 import sys
-from collections import ChainMap
 from typing import Any
 
 from ....proxies.base import is_traced
@@ -25,8 +24,6 @@ def of_frames(recorder: Recorder | None, container: Any, key: Any) -> tuple[Any,
     """
     if recorder is None:
         return container, key
-    if type(container) is ChainMap and is_traced(key):
-        return as_dict(container), key
     if type(container).__module__.partition(".")[0] != "pandas":
         return container, key
     pandas = sys.modules["pandas"]
@@ -78,8 +75,3 @@ def _entries(series: Any) -> Any:
     """The entries of a Series, as Python or numpy has each of them."""
     found = series.to_numpy()
     return found if found.dtype.kind in "biufc" else list(found)
-
-
-def as_dict(chain: ChainMap[Any, Any]) -> dict[Any, Any]:
-    """A chain of dicts as one of them, in the order of its keys."""
-    return dict(chain)

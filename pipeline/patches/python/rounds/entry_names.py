@@ -194,12 +194,12 @@ class EntryNames:
         while self.code[at].opname in ("PRECALL", "KW_NAMES", "NOP"):
             at -= 1
         each = self.code[at]
-        if each.opname.startswith(("BUILD_", "LOAD_CONST", "BINARY_OP", "COMPARE_", "FORMAT_", "LIST_", "DICT_", "SET_")):
+        if each.opname.startswith(
+            ("BUILD_", "LOAD_CONST", "BINARY_OP", "COMPARE_", "FORMAT_", "LIST_", "DICT_", "SET_")
+        ):
             return True
         starts = [
-            before
-            for before in range(at)
-            if each.opname.startswith("CALL") and asked(self.code, before + 1) in _NEW
+            before for before in range(at) if each.opname.startswith("CALL") and asked(self.code, before + 1) in _NEW
         ]
         return any(taker_of(self.code, before)[0] is each for before in starts)
 
