@@ -17,7 +17,7 @@ from ...ops.runtime.placement import home_of
 from ...ops.runtime.plan import Plan
 from ...ops.runtime.primitives.callables import resolve
 from ...ops.runtime.user_code import user_line
-from ...ops.tracing_hook import current, innermost
+from ...ops.tracing_hook import innermost
 from ..proxies.base import is_traced
 from ..proxies.lists import TracedList
 from ..proxies.make import TracedOptional, sample_of, traced
@@ -231,12 +231,16 @@ class BranchRecording:
     results: Sequence[Any] = ()
     members: Sequence[Any] = ()
 
+    def tree(self) -> Any:
+        """What the function returned, in its containers."""
+        return pytree.tree_unflatten(list(self.results), self.spec)
+
     def samples_beside(self, other: BranchRecording) -> list[Any] | None:
         """For each result that may be None, since one of two branches gives that, what it is otherwise, by an example.
 
         None where the two give different kinds.
         """
-        if len(self.kinds) != len(other.kinds) or self.members != other.members:
+        if self.spec != other.spec or self.members != other.members:
             return None
         found = [sample_of(pair) for pair in zip(self.results, other.results, strict=True)]
         kinds = zip(self.kinds, other.kinds, found, strict=True)
@@ -283,28 +287,6 @@ def names_of_members(results: Sequence[Any]) -> tuple[list[Any], list[Any]]:
     """Results with names for members of an Enum, and for each the class of the member; None for any other."""
     members = [member_kind(leaf) for leaf in results]
     return [leaf if kind is None else leaf.name for leaf, kind in zip(results, members, strict=True)], members
-
-
-def of_lists(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function whose lists of numbers, texts, tensors and records have any length, as those of a comprehension."""
-
-    def listed(result: Any) -> Any:
-        if type(result) is dict:
-            return {key: listed(item) for key, item in result.items()}
-        if type(result) is tuple:
-            return tuple(map(listed, result))
-        recorder = current()
-        plain = type(result) is list and all(map(_is_item, result))
-        return recorder.scalar("list", result) if plain and isinstance(recorder, Recorder) else result
-
-    return lambda *args: listed(function(*args))
-
-
-def _is_item(item: Any) -> bool:
-    """Whether a list of any length may hold a thing: a number, a text, a tensor, or a record of such."""
-    if not is_traced(item) and isinstance(item, tuple | dict):
-        return all(map(_is_item, item.values() if isinstance(item, dict) else item))
-    return isinstance(item, torch.Tensor) or type(concrete(item)) in SCALARS
 
 
 LIST_WITH_NONE = "list whose items may be None"

@@ -35,10 +35,11 @@ from ..recheck.diff import difference
 from ..recheck.reach.objects import Objects
 from ..recheck.vary import clones
 from ..rules.gradients import follow_grad_mode
-from .branch import ALL_RUN, FAILS, Branch, BranchRecording, kind_of_result, may_be_none, names_of_members, of_lists
+from .branch import ALL_RUN, FAILS, Branch, BranchRecording, kind_of_result, may_be_none, names_of_members
 from .effects import Watch
 from .recorder import Recorder
 from .results import optional, wrapped_result, wrapped_scalar
+from .sides.alike_sides import of_lists, on_example, types_of, with_none
 
 
 def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *args: Any) -> Any:
@@ -164,12 +165,9 @@ class ControlFlow:
         functions = (true_fn, false_fn)
         with torch._C.DisableTorchFunction():
             taken = 0 if self.truth(concrete(pred)) else 1
-        first, second = self.sides(functions, leaves, spec, taken)
-        if first.spec != second.spec:  # lists may be of other lengths
-            functions = (of_lists(true_fn), of_lists(false_fn))
-            first, second = self.sides(functions, leaves, spec, taken)
+        sides = first, second = self.alike(functions, leaves, spec, taken)
         samples = first.samples_beside(second)
-        if first.spec != second.spec or samples is None:
+        if samples is None:
             kinds = zip(first.kinds, second.kinds, strict=False)
             fix = "Give one type on both sides: 1.0 for 1." if {"int", "float"} in map(set, kinds) else ""
             raise self.error(_UNLIKE, got=str(second), expected=str(first), fix=fix)
@@ -178,13 +176,25 @@ class ControlFlow:
         operands = (*filter(_is_decided_by_data, leaves), *outer.values())
         with torch._C.DisableTorchFunction():
             result = (first, second)[taken].result(graphs[taken], concrete(operands), isinstance(self.recorder, Branch))
+        given = [each.results for each in sides]
+        result = on_example(result, first.spec, given[:: 1 if taken == 0 else -1])
+        types = types_of(first.spec, given, [each.types() for each in sides])
         arguments = self.recorder.arguments
-        types = [a if a == b else ANY for a, b in zip(first.types(), second.types(), strict=True)]
         found = self.add((arguments(pred), *graphs, arguments(operands)), result, first.spec, types, samples)
         for leaf, *sides in zip(pytree.tree_leaves(found), first.results, second.results, strict=True):
             for given in filter(may_be_none, sides if type(leaf) is TracedList else ()):
                 leaf.with_none, leaf.value.type = given.with_none, ANY
         return first.with_members(self.recorder, found)
+
+    def alike(self, functions: Sequence[Callable[..., Any]], *how: Any) -> tuple[BranchRecording, BranchRecording]:
+        """The recordings of both branches; anew in a form that both have, where they give other containers."""
+        for some in (functions, tuple(map(of_lists, functions))):  # lists may be of other lengths
+            first, second = self.sides(some, *how)
+            if first.samples_beside(second) is None and (made := with_none(some, (first.tree(), second.tree()))):
+                first, second = self.sides(made, *how)
+            if first.spec == second.spec:
+                break
+        return first, second
 
     def sides(
         self, functions: Sequence[Callable[..., Any]], leaves: Sequence[Any], spec: Any, taken: int

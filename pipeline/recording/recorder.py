@@ -30,7 +30,8 @@ from ..proxies.base import is_traced
 from ..proxies.branches import BRANCH
 from ..proxies.loops.rounds import Rounds
 from ..proxies.make import traced_argument
-from ..proxies.trees import concrete, is_recordable, list_type, plain_output, refuse_foreign, title, to_ir
+from ..proxies.trees import concrete, list_type, refuse_foreign, title, to_ir
+from ..proxies.values.known_values import output_leaf
 from ..rules.custom_operators import gives_any_rank, sized_by_tensors
 from ..rules.dispatch import dispatch, record
 from ..rules.gradients import follow_grad_mode, own_backward
@@ -111,7 +112,7 @@ class Recorder(TorchFunctionMode):
 
     def _output_leaf(self, leaf: Any) -> Any:
         self.values.refuse_chosen(leaf, self.nodes)
-        return self._argument_leaf(leaf) if is_recordable(leaf) else plain_output(leaf)
+        return output_leaf(self, leaf)
 
     # -- torch functions ---------------------------------------------------------------------------------------
 

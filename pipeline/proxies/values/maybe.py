@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
+
+import torch
+from torch.utils import _pytree as pytree
 
 from ....ops.graph.errors import RecordError
-from ....ops.graph.graph import Guard, Node
+from ....ops.graph.graph import Guard, Node, Operator, Value
+from ....ops.graph.types import ANY
 from ....ops.runtime.user_code import user_line
+from ....ops.tracing_hook import current
 from ..base import is_traced
 from ..branches import MAY_BE_NONE
 from ..tracer import Tracer
@@ -34,6 +39,18 @@ class MaybeThing:
         self._tracer, self.missing, self.thing = tracer, missing, thing
         tracer.plainly_used = MAY_BE_NONE
 
+    def with_thing(self, thing: Any) -> MaybeThing:
+        """The same with another form of the thing."""
+        return MaybeThing(self._tracer, self.missing, thing)
+
+    def packed(self, recorder: Any) -> Any:
+        """The value of the graph that is None or the thing, as a result."""
+        if not is_traced(self.missing):
+            return recorder.output(None if self.missing else self.thing)
+        value, args = Value(ANY), ([recorder.output(self.thing), None], recorder.arguments(self.missing))
+        recorder.nodes.append(Node(Operator("py.getitem"), args, {}, value, None, True))
+        return value
+
     def given(self) -> Any:
         """The thing; every run checks that it is not None."""
         if is_traced(self.missing):
@@ -57,6 +74,11 @@ class MaybeThing:
             return given  # an object counts as true
         kind = "member of an Enum" if issubclass(own, Enum) else own.__name__
         return self._tracer.refuse(f"a {kind} or None is a condition", "Write `is not None`.")
+
+    def is_result(self) -> bool:
+        """Whether it may be a result: it is no object of a class."""
+        own: Any = self.thing.__class__
+        return is_traced(self.thing) or issubclass(own, tuple | list | dict | torch.Tensor)
 
     def refuse_return(self) -> NoReturn:
         """Refuses it as a result, at the branch that has asked for None, if there is one: it may go both ways.
@@ -99,3 +121,10 @@ class MaybeThing:
         return getattr(self.given(), name)
 
     __hash__ = None  # type: ignore[assignment]  # its parts have none
+
+
+pytree.register_pytree_node(
+    MaybeThing,
+    lambda found: ([found.missing, found.thing], None),
+    lambda parts, _: MaybeThing(cast(Any, current()), *parts),
+)
