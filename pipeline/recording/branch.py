@@ -27,6 +27,7 @@ from ..proxies.values.untaken_results import FAILURES, MATCHES, NOTHING, untaken
 from ..recheck.prune import prune
 from .recorder import Recorder
 from .results import record_scalar
+from .sides.other_data import OtherData
 
 _RETURNS = "the function returns"
 MOST_NODES = 5000
@@ -43,15 +44,17 @@ class Branch(Recorder):
         lifted: the outer tensors and numbers that were used, each with its input, by id.
         untaken: whether the example does not take it, so that what fails for the values of the example is no error.
         stood_in: the first such failure.
+        data: what stands for tensors from outside, where the side fails on those of the example.
     """
 
     branches = True
 
-    def __init__(self, parent: Recorder, untaken: bool = False) -> None:
+    def __init__(self, parent: Recorder, untaken: bool = False, data: OtherData | None = None) -> None:
         super().__init__(settled=parent.settled)
         self.parent = parent
         self.untaken = untaken or parent.untaken
-        self.stood_in: Exception | None = None
+        self.data = data
+        self.stood_in: Exception | None = None if data is None else data.error
         self.states = parent.states
         self.values.captured, self.values.versions = parent.values.captured, parent.values.versions
         self.values.lift = self.lift
@@ -64,7 +67,16 @@ class Branch(Recorder):
         for leaf in pytree.tree_leaves((args, kwargs or {})):
             if isinstance(leaf, torch.Tensor):
                 self.lift(leaf)
-        return super().__torch_function__(func, types, args, kwargs)
+        return super().__torch_function__(func, types, self.with_other_data(args), self.with_other_data(kwargs or {}))
+
+    def with_other_data(self, tree: Any) -> Any:
+        """Arguments with the other data for tensors from outside, where there is some."""
+        tree = self.parent.with_other_data(tree) if isinstance(self.parent, Branch) else tree
+        return tree if self.data is None else pytree.tree_map_only(torch.Tensor, self._other, tree)
+
+    def _other(self, tensor: torch.Tensor) -> torch.Tensor:
+        assert self.data is not None
+        return self.data.of(tensor) if id(tensor) in self.lifted else tensor
 
     def scalar(self, name: str, *args: Any) -> Any:
         """Records arithmetic; refuses a loop without an end, as in a side that the example does not take."""
@@ -73,6 +85,10 @@ class Branch(Recorder):
                 "a branch has too many steps on the example: a loop in it may never end",
                 "Take the example that goes this way, or bound the rounds of the loop.",
             )
+        for leaf in pytree.tree_leaves(args) if self.data is not None else ():
+            if isinstance(leaf, torch.Tensor):
+                self.lift(leaf)
+        args = self.with_other_data(args)
         if self.untaken and innermost(self) is self and (found := self._instead(name, args)) is not NOTHING:
             return record_scalar(self, name, args, found)
         return super().scalar(name, *args)
@@ -157,6 +173,7 @@ class Branch(Recorder):
             raise self._random()
         if isinstance(leaf, torch.Tensor):
             self.lift(leaf)
+            leaf = self.with_other_data(leaf)
         if is_traced(leaf) and leaf.tracer is not self:
             return self.lift_scalar(leaf)
         return super()._argument_leaf(leaf)
@@ -178,15 +195,17 @@ class Branch(Recorder):
 
     def lift(self, tensor: torch.Tensor) -> None:
         """Makes a tensor of the outer recording an input of this one."""
-        if self.values.of(tensor) is not None:
-            return
         if isinstance(self.parent, Branch):
             self.parent.lift(tensor)
+            tensor = self.parent.with_other_data(tensor)
+        if self.values.of(tensor) is not None or id(tensor) in self.lifted:
+            return
         if tensor in self.parent.values:
+            other = tensor if self.data is None else self.data.of(tensor)
             with torch._C.DisableTorchFunction():
-                value = Value(tensor_type(tensor))
-                self.outer_versions.append((tensor, tensor._version))
-            self.values.add(tensor, value, self.parent.values.varies(tensor))
+                value = Value(tensor_type(other))
+                self.outer_versions += [(each, each._version) for each in (tensor, other)]
+            self.values.add(other, value, self.parent.values.varies(tensor))
             self.lifted[id(tensor)] = (tensor, value)
 
     def lift_scalar(self, scalar: Any) -> Value:

@@ -40,6 +40,7 @@ from .effects import Watch
 from .recorder import Recorder
 from .results import optional, wrapped_result, wrapped_scalar
 from .sides.alike_sides import of_lists, on_example, types_of, with_none
+from .sides.other_data import LEVELS, OtherData
 
 
 def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *args: Any) -> Any:
@@ -244,12 +245,14 @@ class ControlFlow:
             )
 
     def record(
-        self, function: Callable[..., Any], leaves: Sequence[Any], spec: Any, *, carried: bool, untaken: bool = False
-    ) -> BranchRecording:
-        """Records one function on copies of the operands."""
-        branch, objects = Branch(self.recorder, untaken), Objects(function, most=1000)
+        self, function: Callable[..., Any], leaves: Sequence[Any], spec: Any, *, carried: bool, untaken: bool = False,
+        data: OtherData | None = None,
+    ) -> BranchRecording:  # fmt: skip
+        """Records one function on copies of the operands; on other data where it fails, and the example spares it."""
+        branch, objects = Branch(self.recorder, untaken, data), Objects(function, most=1000)
         with torch._C.DisableTorchFunction():
             copies = clones(concrete(list(leaves)))
+            copies = [data.of(leaf) if data and isinstance(leaf, torch.Tensor) else leaf for leaf in copies]
             pairs = [branch.operand(*both, carried, self.error) for both in zip(leaves, copies, strict=True)]
         try:
             with _pop_mode_temporarily(), recording(branch), Watch(branch), branch:
@@ -260,6 +263,10 @@ class ControlFlow:
         except TracepackError:
             raise
         except Exception as error:
+            if untaken and (level := data.level if data else 0) < LEVELS:
+                other = OtherData(level + 1, data.error if data else error)
+                return self.record(function, leaves, spec, carried=carried, untaken=True, data=other)
+            error = data.error if data else error
             raise self.error(f"{FAILS}: {type(error).__name__}: {error}") from error
         if branch.refused is not None:  # the function caught the refusal
             raise branch.refused
