@@ -198,14 +198,15 @@ class Branch(Recorder):
         if isinstance(self.parent, Branch):
             self.parent.lift(tensor)
             tensor = self.parent.with_other_data(tensor)
-        if self.values.of(tensor) is not None or id(tensor) in self.lifted:
+        if self.values.of(tensor) is not None:
             return
         if tensor in self.parent.values:
             other = tensor if self.data is None else self.data.of(tensor)
             with torch._C.DisableTorchFunction():
                 value = Value(tensor_type(other))
                 self.outer_versions += [(each, each._version) for each in (tensor, other)]
-            self.values.add(other, value, self.parent.values.varies(tensor))
+            for each in (other, tensor):  # of which the first one is the example of the value
+                self.values.add(each, value, self.parent.values.varies(tensor))
             self.lifted[id(tensor)] = (tensor, value)
 
     def lift_scalar(self, scalar: Any) -> Value:
