@@ -76,7 +76,8 @@ class Branch(Recorder):
 
     def _other(self, tensor: torch.Tensor) -> torch.Tensor:
         assert self.data is not None
-        return self.data.of(tensor) if id(tensor) in self.lifted else tensor
+        with self.within():
+            return self.data.of(tensor) if id(tensor) in self.lifted else tensor
 
     def scalar(self, name: str, *args: Any) -> Any:
         """Records arithmetic; refuses a loop without an end, as in a side that the example does not take."""
@@ -201,8 +202,8 @@ class Branch(Recorder):
         if self.values.of(tensor) is not None:
             return
         if tensor in self.parent.values:
-            other = tensor if self.data is None else self.data.of(tensor)
-            with torch._C.DisableTorchFunction():
+            with torch._C.DisableTorchFunction(), self.within():
+                other = tensor if self.data is None else self.data.of(tensor)
                 value = Value(tensor_type(other))
                 self.outer_versions += [(each, each._version) for each in (tensor, other)]
             for each in (other, tensor):  # of which the first one is the example of the value

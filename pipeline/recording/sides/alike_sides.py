@@ -1,4 +1,4 @@
-"""Two sides of a choice that give other containers: lists of other lengths, and None beside a list, a dict or a tensor."""
+"""Two sides of a choice that give other containers: lists of other lengths, and None beside a list or a tensor."""
 
 from __future__ import annotations
 
@@ -116,7 +116,9 @@ def _stands_aside(thing: Any) -> bool:
     if _is_container(thing):
         return all(map(_stands_aside, thing.values() if isinstance(thing, dict) else thing))
     kinds = (torch.Tensor, TracedArray, TracedList, TracedOptional)
-    return thing is None or isinstance(thing, kinds) or member_kind(thing) is not None or type(concrete(thing)) in SCALARS
+    return (
+        thing is None or isinstance(thing, kinds) or member_kind(thing) is not None or type(concrete(thing)) in SCALARS
+    )
 
 
 def _beside(thing: Any, example: Any) -> Any:
