@@ -147,7 +147,7 @@ def _isinstance(thing: Any, kinds: Any, /) -> bool:
         other = isinstance(thing.sample, kinds)
         return other if other == isinstance(None, kinds) else recorder.scalar("ne" if other else "eq", thing, None)
     if recorder is not None and type(thing) is MaybeThing:
-        return thing.is_one_of(kinds)
+        return thing.is_one_of(kinds)  # type: ignore[no-any-return]  # a traced bool
     if not found and recorder is not None and isinstance(thing, torch.Tensor) and id(thing) in recorder.given:
         flat = kinds if isinstance(kinds, tuple) else (kinds,)
         if any(isinstance(kind, type) and issubclass(kind, torch.Tensor) for kind in flat):

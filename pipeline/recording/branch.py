@@ -25,9 +25,9 @@ from ..proxies.trees import concrete, tensor_type
 from ..proxies.values.members import TracedMember, member_kind
 from ..proxies.values.untaken_results import FAILURES, MATCHES, NOTHING, untaken_result
 from ..recheck.prune import prune
+from .leaves.spare_data import SpareData
 from .recorder import Recorder
 from .results import record_scalar
-from .sides.other_data import OtherData
 
 _RETURNS = "the function returns"
 MOST_NODES = 5000
@@ -49,7 +49,7 @@ class Branch(Recorder):
 
     branches = True
 
-    def __init__(self, parent: Recorder, untaken: bool = False, data: OtherData | None = None) -> None:
+    def __init__(self, parent: Recorder, untaken: bool = False, data: SpareData | None = None) -> None:
         super().__init__(settled=parent.settled)
         self.parent = parent
         self.untaken = untaken or parent.untaken
@@ -67,11 +67,11 @@ class Branch(Recorder):
         for leaf in pytree.tree_leaves((args, kwargs or {})):
             if isinstance(leaf, torch.Tensor):
                 self.lift(leaf)
-        return super().__torch_function__(func, types, self.with_other_data(args), self.with_other_data(kwargs or {}))
+        return super().__torch_function__(func, types, self.with_spare_data(args), self.with_spare_data(kwargs or {}))
 
-    def with_other_data(self, tree: Any) -> Any:
+    def with_spare_data(self, tree: Any) -> Any:
         """Arguments with the other data for tensors from outside, where there is some."""
-        tree = self.parent.with_other_data(tree) if isinstance(self.parent, Branch) else tree
+        tree = self.parent.with_spare_data(tree) if isinstance(self.parent, Branch) else tree
         return tree if self.data is None else pytree.tree_map_only(torch.Tensor, self._other, tree)
 
     def _other(self, tensor: torch.Tensor) -> torch.Tensor:
@@ -89,7 +89,7 @@ class Branch(Recorder):
         for leaf in pytree.tree_leaves(args) if self.data is not None else ():
             if isinstance(leaf, torch.Tensor):
                 self.lift(leaf)
-        args = self.with_other_data(args)
+        args = self.with_spare_data(args)
         if self.untaken and innermost(self) is self and (found := self._instead(name, args)) is not NOTHING:
             return record_scalar(self, name, args, found)
         return super().scalar(name, *args)
@@ -174,7 +174,7 @@ class Branch(Recorder):
             raise self._random()
         if isinstance(leaf, torch.Tensor):
             self.lift(leaf)
-            leaf = self.with_other_data(leaf)
+            leaf = self.with_spare_data(leaf)
         if is_traced(leaf) and leaf.tracer is not self:
             return self.lift_scalar(leaf)
         return super()._argument_leaf(leaf)
@@ -198,7 +198,7 @@ class Branch(Recorder):
         """Makes a tensor of the outer recording an input of this one."""
         if isinstance(self.parent, Branch):
             self.parent.lift(tensor)
-            tensor = self.parent.with_other_data(tensor)
+            tensor = self.parent.with_spare_data(tensor)
         if self.values.of(tensor) is not None:
             return
         if tensor in self.parent.values:

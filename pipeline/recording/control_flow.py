@@ -163,7 +163,7 @@ class ControlFlow:
         functions = (true_fn, false_fn)
         with torch._C.DisableTorchFunction():
             taken = 0 if self.truth(concrete(pred)) else 1
-        sides = first, second = self.alike(functions, leaves, spec, taken)
+        first, second = both = self.alike(functions, leaves, spec, taken)
         samples = first.samples_beside(second)
         if samples is None:
             kinds = zip(first.kinds, second.kinds, strict=False)
@@ -174,9 +174,9 @@ class ControlFlow:
         operands = (*filter(_is_decided_by_data, leaves), *outer.values())
         with torch._C.DisableTorchFunction():
             result = (first, second)[taken].result(graphs[taken], concrete(operands), isinstance(self.recorder, Branch))
-        given = [each.results for each in sides]
-        result = on_example(result, first.spec, given[:: 1 if taken == 0 else -1])
-        types = types_of(first.spec, given, [each.types() for each in sides])
+        shown = [each.results for each in both]
+        result = on_example(result, first.spec, shown[:: 1 if taken == 0 else -1])
+        types = types_of(first.spec, shown, [each.types() for each in both])
         arguments = self.recorder.arguments
         found = self.add((arguments(pred), *graphs, arguments(operands)), result, first.spec, types, samples)
         for leaf, *sides in zip(pytree.tree_leaves(found), first.results, second.results, strict=True):
@@ -186,12 +186,19 @@ class ControlFlow:
 
     def alike(self, functions: Sequence[Callable[..., Any]], *how: Any) -> tuple[BranchRecording, BranchRecording]:
         """The recordings of both branches; anew in a form that both have, where they give other containers."""
-        for some in (functions, tuple(map(of_lists, functions))):  # lists may be of other lengths
-            first, second = self.sides(some, *how)
-            if first.samples_beside(second) is None and (made := with_none(some, (first.tree(), second.tree()))):
-                first, second = self.sides(made, *how)
-            if first.spec == second.spec:
-                break
+        first, second = self.alike_but_for_none(functions, *how)
+        if first.spec != second.spec:  # lists may be of other lengths
+            first, second = self.alike_but_for_none(tuple(map(of_lists, functions)), *how)
+        return first, second
+
+    def alike_but_for_none(
+        self, functions: Sequence[Callable[..., Any]], *how: Any
+    ) -> tuple[BranchRecording, BranchRecording]:
+        """The recordings of both branches; anew with a flag for what is None in one of them."""
+        first, second = self.sides(functions, *how)
+        made = with_none(functions, (first.tree(), second.tree())) if first.samples_beside(second) is None else None
+        if made is not None:
+            first, second = self.sides(made, *how)
         return first, second
 
     def sides(

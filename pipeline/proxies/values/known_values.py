@@ -11,10 +11,8 @@ from typing import Any
 from ....ops.graph.traverse import leaves
 from ..base import is_traced
 from ..tracer import Tracer
-from ..trees import is_recordable, plain_output
 from .dates import DATES, constant_date, require_plain_date
 from .decimals import constant_decimal
-from .maybe import MaybeThing
 
 VALUE_CLASSES = (*DATES, Decimal)
 """The classes of values that a recording follows."""
@@ -68,17 +66,6 @@ def known_value(tracer: Tracer, thing: Any) -> Any:
     """A thing as the recording knows it: a date or a decimal number from outside becomes one of it."""
     found = constant_of(tracer, thing)
     return thing if found is None else found
-
-
-def output_leaf(recorder: Any, leaf: Any) -> Any:
-    """What is no container in a result, in the form of the IR; what may be None becomes one value.
-
-    Raises:
-        RecordError: an archive cannot hold it.
-    """
-    if type(leaf) is MaybeThing:
-        return leaf.packed(recorder)
-    return recorder.arguments(leaf) if is_recordable(leaf) else plain_output(leaf)
 
 
 def returned(tracer: Tracer, output: Any) -> Any:

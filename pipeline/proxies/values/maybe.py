@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn, Protocol, cast
 
 import torch
 from torch.utils import _pytree as pytree
@@ -19,6 +19,23 @@ from ..tracer import Tracer
 
 _NOTHING = {str: "'none'", int: "-1", float: "-1.0", bool: "False"}
 """What may stand for None in messages."""
+
+
+class ResultWriter(Protocol):
+    """What a recorder does for results."""
+
+    @property
+    def nodes(self) -> list[Node]:
+        """The recorded nodes, in order."""
+        ...
+
+    def arguments(self, tree: Any) -> Any:
+        """Arguments in the form of the IR."""
+        ...
+
+    def output(self, result: Any) -> Any:
+        """What is given as a result, in the form of the IR."""
+        ...
 
 
 class MaybeThing:
@@ -43,7 +60,7 @@ class MaybeThing:
         """The same with another form of the thing."""
         return MaybeThing(self._tracer, self.missing, thing)
 
-    def packed(self, recorder: Any) -> Any:
+    def packed(self, recorder: ResultWriter) -> Any:
         """The value of the graph that is None or the thing, as a result."""
         if not is_traced(self.missing):
             return recorder.output(None if self.missing else self.thing)

@@ -131,8 +131,8 @@ def _beside(thing: Any, example: Any) -> Any:
     one_is_none = thing is None or example is None
     if MaybeThing in (type(thing), type(example)) or (one_is_none and _differ(thing, example)):
         if thing is None:
-            return MaybeThing(current(), True, _filler(_thing(example)))
-        found = thing if type(thing) is MaybeThing else MaybeThing(current(), False, thing)
+            return MaybeThing(_running(), True, _filler(_thing(example)))
+        found = thing if type(thing) is MaybeThing else MaybeThing(_running(), False, thing)
         return found if example is None else found.with_thing(_beside(found.thing, _thing(example)))
     pairs = _pairs(thing, example)
     if pairs is None:
@@ -141,10 +141,15 @@ def _beside(thing: Any, example: Any) -> Any:
     return dict(zip(thing, parts, strict=True)) if isinstance(thing, dict) else same_container(thing, parts)
 
 
+def _running() -> Any:
+    """The recorder that runs."""
+    return current()
+
+
 def _filler(thing: Any) -> Any:
     """What stands where a side gives None, of the form of what the other one gives; nobody asks for it."""
     if type(thing) is MaybeThing:
-        return MaybeThing(current(), True, _filler(thing.thing))
+        return MaybeThing(_running(), True, _filler(thing.thing))
     if _is_container(thing):
         parts = [_filler(each) for each in (thing.values() if isinstance(thing, dict) else thing)]
         return dict(zip(thing, parts, strict=True)) if isinstance(thing, dict) else same_container(thing, parts)
@@ -153,7 +158,7 @@ def _filler(thing: Any) -> Any:
     if type(thing) is TracedArray:
         return np.zeros((0,) * thing.concrete.ndim, thing.concrete.dtype)
     if type(thing) is TracedList:
-        return current().scalar("list", [])
+        return _running().scalar("list", [])
     if (kind := member_kind(thing)) is not None:
         return next(iter(kind))
     return None if thing is None or type(thing) is TracedOptional else type(concrete(thing))()
@@ -182,17 +187,17 @@ def _absent(leaves: Sequence[Any], spec: Any) -> list[bool]:
         if type(tree) is MaybeThing:
             yield absent
             yield from within(tree.thing, absent or tree.missing.leaf is True)
-        elif type(tree) is _Leaf:
+        elif type(tree) is _Held:
             yield absent
         else:
             for part in tree.values() if isinstance(tree, dict) else tree:
                 yield from within(part, absent)
 
-    return list(within(pytree.tree_unflatten(list(map(_Leaf, leaves)), spec), False))
+    return list(within(pytree.tree_unflatten(list(map(_Held, leaves)), spec), False))
 
 
 @dataclass(frozen=True)
-class _Leaf:
+class _Held:
     """What is no container of a result, though it may be a list on the example."""
 
     leaf: Any

@@ -18,8 +18,8 @@ from ...recheck.vary import clones
 from ...rules.gradients import follow_grad_mode
 from ..branch import FAILS, Branch, BranchRecording, kind_of_result, may_be_none, names_of_members
 from ..effects import Watch
+from ..leaves.spare_data import LEVELS, SpareData
 from ..recorder import Recorder
-from .other_data import LEVELS, OtherData
 
 
 class SideRecorder:
@@ -36,7 +36,7 @@ class SideRecorder:
 
     def record(
         self, function: Callable[..., Any], leaves: Sequence[Any], spec: Any, *, carried: bool, untaken: bool = False,
-        data: OtherData | None = None,
+        data: SpareData | None = None,
     ) -> BranchRecording:  # fmt: skip
         """Records the function; on other data where it fails, and the example spares it.
 
@@ -67,7 +67,7 @@ class SideRecorder:
                 raise
             level, error = (data.level, data.error) if data else (0, error)
             if untaken and level < LEVELS:
-                other = OtherData(level + 1, error)
+                other = SpareData(level + 1, error)
                 return self.record(function, leaves, spec, carried=carried, untaken=True, data=other)
             if isinstance(error, TracepackError):  # of a model that it calls
                 raise error from None

@@ -10,21 +10,7 @@ from ...source.scoping import names_read, within
 from ..user_lines import place_of
 from .beginnings import begins, makes_tensor
 
-_TOTAL = (
-    "tolist",
-    "size",
-    "dim",
-    "numel",
-    "detach",
-    "cpu",
-    "numpy",
-    "flatten",
-    "float",
-    "double",
-    "int",
-    "long",
-    "abs",
-)
+_TOTAL = ("tolist", "size", "dim", "numel", "detach", "cpu", "numpy", "flatten", "float", "int", "long", "abs")
 """Methods of a tensor that fail on none."""
 
 

@@ -9,7 +9,7 @@ LEVELS = 3
 _MANY = 3
 
 
-class OtherData:
+class SpareData:
     """What stands for tensors from outside in such a side.
 
     Args:
