@@ -187,17 +187,17 @@ def _absent(leaves: Sequence[Any], spec: Any) -> list[bool]:
         if type(tree) is MaybeThing:
             yield absent
             yield from within(tree.thing, absent or tree.missing.leaf is True)
-        elif type(tree) is _Held:
+        elif type(tree) is _LeafOnExample:
             yield absent
         else:
             for part in tree.values() if isinstance(tree, dict) else tree:
                 yield from within(part, absent)
 
-    return list(within(pytree.tree_unflatten(list(map(_Held, leaves)), spec), False))
+    return list(within(pytree.tree_unflatten(list(map(_LeafOnExample, leaves)), spec), False))
 
 
 @dataclass(frozen=True)
-class _Held:
+class _LeafOnExample:
     """What is no container of a result, though it may be a list on the example."""
 
     leaf: Any
