@@ -100,3 +100,11 @@ def test_as_text_it_is_refused_with_a_form() -> None:
     with pytest.raises(tracepack.RecordError, match=said):
         tracepack.trace(lambda x: f"{choose(x)}", ROWS[0])
     check(Case(lambda x: "none" if (found := choose(x)) is None else f"{found[0]:.2f}", [ROWS[0]], [[ROWS[3]]]))
+
+
+def test_the_fields_say_what_it_is_where_it_is_not_none() -> None:
+    mod = tracepack.trace(f.nested, ROWS[0])
+    assert [field.type for field in mod.outputs] == [None, "None | {'place': float, 'value': float}"]
+    schema = mod.json_schema()["properties"]["outputs"]["properties"]["result"]
+    assert [each["type"] for each in schema["anyOf"]] == ["object", "null"]
+    assert [field.type for field in tracepack.trace(f.vector, ROWS[0]).outputs] == ["None | f32[?]"]
