@@ -15,6 +15,7 @@ from ...ops.graph.types import TensorType
 from ...ops.runtime.user_code import user_stacklevel
 from ..lists.fixed import fixed_pieces, telling
 from ..signature.handlers import caught_errors
+from ..signature.missing_results import missing_results
 
 
 @dataclass
@@ -35,7 +36,7 @@ class Attempted:
 
     def told(self) -> Any:
         """The pipeline, after all was said that is to be said of it."""
-        for text in dict.fromkeys(self.earlier.notes):
+        for text in dict.fromkeys([*self.earlier.notes, *missing_results(self.found.graph)]):
             warnings.warn(text, stacklevel=user_stacklevel())
         return telling(self.found, self.lines, self.earlier.refused, self.earlier.mixed, self.causes)
 

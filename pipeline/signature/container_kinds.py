@@ -72,13 +72,17 @@ NOTHING = _Nothing()
 
 
 def containers(graph: Graph) -> Mapping[int, ListType | DictType | OptionalType]:
-    """The ids of results of unknown kinds -> what those that are lists or dicts hold, or are where they are not None."""
+    """The ids of results of unknown kinds -> what lists and dicts hold, and what is not None is."""
     asked = {id(leaf) for leaf in leaves(graph.output) if isinstance(leaf, Value) and leaf.type == ANY}
     if not asked:
         return {}
     found = _Kinds(graph, [value.type for value in graph.inputs], 0).found
     kinds = {key: found.get(key) for key in asked}
-    return {key: kind for key, kind in kinds.items() if isinstance(kind, ListType | DictType | OptionalType) and _is_known(kind)}
+    return {
+        key: kind
+        for key, kind in kinds.items()
+        if isinstance(kind, ListType | DictType | OptionalType) and _is_known(kind)
+    }
 
 
 class _Mixed(tuple[Any, ...]):

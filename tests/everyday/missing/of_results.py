@@ -142,3 +142,7 @@ def trend(values):
     if len(values) < 3:
         return {"trend": None, "last": values[-1] if values else None}
     return {"trend": [b - a for a, b in itertools.pairwise(values)], "last": values[-1]}
+
+
+def of_rows(x):
+    return [span(row) for row in x]

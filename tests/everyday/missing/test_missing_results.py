@@ -108,3 +108,12 @@ def test_the_fields_say_what_it_is_where_it_is_not_none() -> None:
     schema = mod.json_schema()["properties"]["outputs"]["properties"]["result"]
     assert [each["type"] for each in schema["anyOf"]] == ["object", "null"]
     assert [field.type for field in tracepack.trace(f.vector, ROWS[0]).outputs] == ["None | f32[?]"]
+
+
+def test_trace_says_where_none_would_end_a_run() -> None:
+    with pytest.warns(UserWarning, match=r"return \[span\(row\) for row in x\]: a run in which this gives None ends"):
+        mod = tracepack.trace(f.of_rows, torch.stack(ROWS[:1]))
+    assert mod(torch.stack([ROWS[0]] * 2)) == [[0, 2]] * 2
+    with pytest.raises(tracepack.GuardError, match="got a list with NoneType"):
+        mod(torch.stack(ROWS[:2]))
+    check(Case(f.of_rows, [torch.stack(ROWS[:2])], [[torch.stack(ROWS[1:2])], [torch.rand(3, 4)]]))
