@@ -34,6 +34,7 @@ from ..proxies.sets import TracedSet
 from ..proxies.strings import TracedStr
 from ..proxies.values.call_only import refuse_asked
 from ..proxies.values.library_value import LibraryValue
+from ..proxies.values.maybe import MaybeThing
 from ..proxies.values.members import TracedMember
 from ..recording.branch import Branch
 from ..rules.number_or_tensor import number_behind, number_of
@@ -77,7 +78,7 @@ def _conversion(kind: type) -> Callable[..., Any]:
 
 def _given(thing: Any) -> Any:
     """A thing for what takes no None: of what may be None each run checks that it is not, as Python does."""
-    return thing.given() if type(thing) is TracedOptional and _active() is not None else thing
+    return thing.given() if type(thing) in (TracedOptional, MaybeThing) and _active() is not None else thing
 
 
 def _with_base(text: Any = None, /, base: Any = None, **others: Any) -> tuple[Any, Any] | None:
@@ -145,6 +146,8 @@ def _isinstance(thing: Any, kinds: Any, /) -> bool:
     if recorder is not None and type(thing) is TracedOptional:
         other = isinstance(thing.sample, kinds)
         return other if other == isinstance(None, kinds) else recorder.scalar("ne" if other else "eq", thing, None)
+    if recorder is not None and type(thing) is MaybeThing:
+        return thing.is_one_of(kinds)  # type: ignore[no-any-return]  # a traced bool
     if not found and recorder is not None and isinstance(thing, torch.Tensor) and id(thing) in recorder.given:
         flat = kinds if isinstance(kinds, tuple) else (kinds,)
         if any(isinstance(kind, type) and issubclass(kind, torch.Tensor) for kind in flat):

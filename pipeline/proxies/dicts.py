@@ -8,7 +8,7 @@ from typing import Any
 from ...ops.graph.graph import Value
 from .base import Traced, is_traced
 from .tracer import Tracer
-from .values.changing import MOST_SHARED, Growing, PlaceOfEntry
+from .values.changing import Growing, PlaceOfEntry
 
 RUN_KEYS = "a dict with keys of run time cannot be"
 _JOIN = "Write table = dict([*table.items(), (key, value)]), or table = dict([*table.items(), *other.items()])."
@@ -60,9 +60,8 @@ class TracedDict(Growing, Traced):
 
     def _entry(self, key: Any, found: Any) -> Any:
         """What is found under a key; a container knows where it belongs."""
-        if isinstance(found, Growing) and self.shared < MOST_SHARED:
-            found.loop, found.place = self.loop, PlaceOfEntry(self, key)
-            found.shared = MOST_SHARED * bool(self.shared)
+        if isinstance(found, Growing):
+            found.enter(self, key)
         return found
 
     def like(self, value: Value, concrete: dict[Any, Any]) -> TracedDict:

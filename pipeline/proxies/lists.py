@@ -14,7 +14,7 @@ from ...ops.runtime.user_code import names_to_unpack, running_instruction, user_
 from .base import Traced, is_traced
 from .branches import HANDED
 from .tracer import Tracer
-from .values.changing import CHANGE, MOST_SHARED, Growing, PlaceOfEntry
+from .values.changing import CHANGE, Growing
 
 _SORT = "Write items = sorted(items, key=…), which makes a new list."
 _POP = "Write item, items = items[-1], items[:-1], or items[i], items[:i] + items[i + 1 :] with an i of 0 or more."
@@ -134,17 +134,8 @@ class TracedList(Growing, Traced):
 
     def __getitem__(self, index: Any) -> Any:
         found = self.tracer.scalar("getitem", self, index)
-        if (
-            self.loop is not None
-            and self.shared < MOST_SHARED
-            and isinstance(found, Growing)
-            and not isinstance(index, slice)
-        ):
-            found.loop, found.place, found.shared = (
-                self.loop,
-                PlaceOfEntry(self, index),
-                MOST_SHARED * bool(self.shared),
-            )
+        if isinstance(found, Growing) and not isinstance(index, slice):
+            found.enter(self, index)
         if isinstance(index, slice):
             found.of_array = self.of_array
             return found

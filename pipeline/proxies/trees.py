@@ -88,7 +88,7 @@ def _refuse_class(tree: Any) -> None:
             "the function returns objects that are no records",
             fix="Return what is asked of them: [item.name for item in items].",
         )
-    if type(tree) is MaybeThing:
+    if type(tree) is MaybeThing and not tree.is_result():
         tree.refuse_return()
     if isinstance(tree, slice):
         raise RecordError("the function returns a slice, which an archive cannot hold", fix="Return its ends.")

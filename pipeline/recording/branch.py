@@ -17,7 +17,7 @@ from ...ops.runtime.placement import home_of
 from ...ops.runtime.plan import Plan
 from ...ops.runtime.primitives.callables import resolve
 from ...ops.runtime.user_code import user_line
-from ...ops.tracing_hook import current, innermost
+from ...ops.tracing_hook import innermost
 from ..proxies.base import is_traced
 from ..proxies.lists import TracedList
 from ..proxies.make import TracedOptional, sample_of, traced
@@ -25,6 +25,7 @@ from ..proxies.trees import concrete, tensor_type
 from ..proxies.values.members import TracedMember, member_kind
 from ..proxies.values.untaken_results import FAILURES, MATCHES, NOTHING, untaken_result
 from ..recheck.prune import prune
+from .leaves.spare_data import SpareData
 from .recorder import Recorder
 from .results import record_scalar
 
@@ -43,15 +44,17 @@ class Branch(Recorder):
         lifted: the outer tensors and numbers that were used, each with its input, by id.
         untaken: whether the example does not take it, so that what fails for the values of the example is no error.
         stood_in: the first such failure.
+        data: what stands for tensors from outside, where the side fails on those of the example.
     """
 
     branches = True
 
-    def __init__(self, parent: Recorder, untaken: bool = False) -> None:
+    def __init__(self, parent: Recorder, untaken: bool = False, data: SpareData | None = None) -> None:
         super().__init__(settled=parent.settled)
         self.parent = parent
         self.untaken = untaken or parent.untaken
-        self.stood_in: Exception | None = None
+        self.data = data
+        self.stood_in: Exception | None = None if data is None else data.error
         self.states = parent.states
         self.values.captured, self.values.versions = parent.values.captured, parent.values.versions
         self.values.lift = self.lift
@@ -64,7 +67,17 @@ class Branch(Recorder):
         for leaf in pytree.tree_leaves((args, kwargs or {})):
             if isinstance(leaf, torch.Tensor):
                 self.lift(leaf)
-        return super().__torch_function__(func, types, args, kwargs)
+        return super().__torch_function__(func, types, self.with_spare_data(args), self.with_spare_data(kwargs or {}))
+
+    def with_spare_data(self, tree: Any) -> Any:
+        """Arguments with the other data for tensors from outside, where there is some."""
+        tree = self.parent.with_spare_data(tree) if isinstance(self.parent, Branch) else tree
+        return tree if self.data is None else pytree.tree_map_only(torch.Tensor, self._other, tree)
+
+    def _other(self, tensor: torch.Tensor) -> torch.Tensor:
+        assert self.data is not None
+        with self.within():
+            return self.data.of(tensor) if id(tensor) in self.lifted else tensor
 
     def scalar(self, name: str, *args: Any) -> Any:
         """Records arithmetic; refuses a loop without an end, as in a side that the example does not take."""
@@ -73,6 +86,10 @@ class Branch(Recorder):
                 "a branch has too many steps on the example: a loop in it may never end",
                 "Take the example that goes this way, or bound the rounds of the loop.",
             )
+        for leaf in pytree.tree_leaves(args) if self.data is not None else ():
+            if isinstance(leaf, torch.Tensor):
+                self.lift(leaf)
+        args = self.with_spare_data(args)
         if self.untaken and innermost(self) is self and (found := self._instead(name, args)) is not NOTHING:
             return record_scalar(self, name, args, found)
         return super().scalar(name, *args)
@@ -157,6 +174,7 @@ class Branch(Recorder):
             raise self._random()
         if isinstance(leaf, torch.Tensor):
             self.lift(leaf)
+            leaf = self.with_spare_data(leaf)
         if is_traced(leaf) and leaf.tracer is not self:
             return self.lift_scalar(leaf)
         return super()._argument_leaf(leaf)
@@ -178,15 +196,18 @@ class Branch(Recorder):
 
     def lift(self, tensor: torch.Tensor) -> None:
         """Makes a tensor of the outer recording an input of this one."""
-        if self.values.of(tensor) is not None:
-            return
         if isinstance(self.parent, Branch):
             self.parent.lift(tensor)
+            tensor = self.parent.with_spare_data(tensor)
+        if self.values.of(tensor) is not None:
+            return
         if tensor in self.parent.values:
-            with torch._C.DisableTorchFunction():
-                value = Value(tensor_type(tensor))
-                self.outer_versions.append((tensor, tensor._version))
-            self.values.add(tensor, value, self.parent.values.varies(tensor))
+            with torch._C.DisableTorchFunction(), self.within():
+                other = tensor if self.data is None else self.data.of(tensor)
+                value = Value(tensor_type(other))
+                self.outer_versions += [(each, each._version) for each in (tensor, other)]
+            for each in (other, tensor):  # of which the first one is the example of the value
+                self.values.add(each, value, self.parent.values.varies(tensor))
             self.lifted[id(tensor)] = (tensor, value)
 
     def lift_scalar(self, scalar: Any) -> Value:
@@ -231,12 +252,16 @@ class BranchRecording:
     results: Sequence[Any] = ()
     members: Sequence[Any] = ()
 
+    def tree(self) -> Any:
+        """What the function returned, in its containers."""
+        return pytree.tree_unflatten(list(self.results), self.spec)
+
     def samples_beside(self, other: BranchRecording) -> list[Any] | None:
         """For each result that may be None, since one of two branches gives that, what it is otherwise, by an example.
 
         None where the two give different kinds.
         """
-        if len(self.kinds) != len(other.kinds) or self.members != other.members:
+        if self.spec != other.spec or self.members != other.members:
             return None
         found = [sample_of(pair) for pair in zip(self.results, other.results, strict=True)]
         kinds = zip(self.kinds, other.kinds, found, strict=True)
@@ -283,28 +308,6 @@ def names_of_members(results: Sequence[Any]) -> tuple[list[Any], list[Any]]:
     """Results with names for members of an Enum, and for each the class of the member; None for any other."""
     members = [member_kind(leaf) for leaf in results]
     return [leaf if kind is None else leaf.name for leaf, kind in zip(results, members, strict=True)], members
-
-
-def of_lists(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function whose lists of numbers, texts, tensors and records have any length, as those of a comprehension."""
-
-    def listed(result: Any) -> Any:
-        if type(result) is dict:
-            return {key: listed(item) for key, item in result.items()}
-        if type(result) is tuple:
-            return tuple(map(listed, result))
-        recorder = current()
-        plain = type(result) is list and all(map(_is_item, result))
-        return recorder.scalar("list", result) if plain and isinstance(recorder, Recorder) else result
-
-    return lambda *args: listed(function(*args))
-
-
-def _is_item(item: Any) -> bool:
-    """Whether a list of any length may hold a thing: a number, a text, a tensor, or a record of such."""
-    if not is_traced(item) and isinstance(item, tuple | dict):
-        return all(map(_is_item, item.values() if isinstance(item, dict) else item))
-    return isinstance(item, torch.Tensor) or type(concrete(item)) in SCALARS
 
 
 LIST_WITH_NONE = "list whose items may be None"

@@ -12,10 +12,9 @@ from contextlib import nullcontext
 from typing import Any
 
 import torch
-from torch.overrides import _pop_mode_temporarily
 from torch.utils import _pytree as pytree
 
-from ...ops.graph.errors import RecordError, SignatureError, TracepackError
+from ...ops.graph.errors import RecordError, SignatureError
 from ...ops.graph.graph import Constant, Graph, Node, Operator
 from ...ops.graph.sharing.memory import handed_on
 from ...ops.graph.traverse import leaves as leaves_of
@@ -25,20 +24,19 @@ from ...ops.runtime.plan import Plan
 from ...ops.runtime.primitives.control_flow import EndlessError, LimitedRounds, rounds
 from ...ops.runtime.torch_compiler import exports_here, takes_control_flow
 from ...ops.runtime.user_code import user_line
-from ...ops.tracing_hook import current, recording
+from ...ops.tracing_hook import current
 from ..proxies.base import is_traced
-from ..proxies.branches import of_both
 from ..proxies.lists import TracedList
 from ..proxies.trees import concrete
 from ..proxies.values.maybe import MaybeThing
 from ..recheck.diff import difference
-from ..recheck.reach.objects import Objects
 from ..recheck.vary import clones
 from ..rules.gradients import follow_grad_mode
-from .branch import ALL_RUN, FAILS, Branch, BranchRecording, kind_of_result, may_be_none, names_of_members, of_lists
-from .effects import Watch
+from .branch import ALL_RUN, FAILS, Branch, BranchRecording, kind_of_result, may_be_none
 from .recorder import Recorder
 from .results import optional, wrapped_result, wrapped_scalar
+from .sides.alike_sides import of_lists, on_example, types_of, with_none
+from .sides.recorded_side import SideRecorder
 
 
 def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *args: Any) -> Any:
@@ -155,6 +153,7 @@ class ControlFlow:
 
     def __init__(self, recorder: Recorder, name: str) -> None:
         self.recorder, self.name, self.line = recorder, name, user_line()
+        self.record = SideRecorder(recorder, self.line, self.error).record
 
     def choose(
         self, pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], args: tuple[Any, ...]
@@ -164,12 +163,9 @@ class ControlFlow:
         functions = (true_fn, false_fn)
         with torch._C.DisableTorchFunction():
             taken = 0 if self.truth(concrete(pred)) else 1
-        first, second = self.sides(functions, leaves, spec, taken)
-        if first.spec != second.spec:  # lists may be of other lengths
-            functions = (of_lists(true_fn), of_lists(false_fn))
-            first, second = self.sides(functions, leaves, spec, taken)
+        first, second = both = self.alike(functions, leaves, spec, taken)
         samples = first.samples_beside(second)
-        if first.spec != second.spec or samples is None:
+        if samples is None:
             kinds = zip(first.kinds, second.kinds, strict=False)
             fix = "Give one type on both sides: 1.0 for 1." if {"int", "float"} in map(set, kinds) else ""
             raise self.error(_UNLIKE, got=str(second), expected=str(first), fix=fix)
@@ -178,13 +174,32 @@ class ControlFlow:
         operands = (*filter(_is_decided_by_data, leaves), *outer.values())
         with torch._C.DisableTorchFunction():
             result = (first, second)[taken].result(graphs[taken], concrete(operands), isinstance(self.recorder, Branch))
+        shown = [each.results for each in both]
+        result = on_example(result, first.spec, shown[:: 1 if taken == 0 else -1])
+        types = types_of(first.spec, shown, [each.types() for each in both])
         arguments = self.recorder.arguments
-        types = [a if a == b else ANY for a, b in zip(first.types(), second.types(), strict=True)]
         found = self.add((arguments(pred), *graphs, arguments(operands)), result, first.spec, types, samples)
         for leaf, *sides in zip(pytree.tree_leaves(found), first.results, second.results, strict=True):
             for given in filter(may_be_none, sides if type(leaf) is TracedList else ()):
                 leaf.with_none, leaf.value.type = given.with_none, ANY
         return first.with_members(self.recorder, found)
+
+    def alike(self, functions: Sequence[Callable[..., Any]], *how: Any) -> tuple[BranchRecording, BranchRecording]:
+        """The recordings of both branches; anew in a form that both have, where they give other containers."""
+        first, second = self.alike_but_for_none(functions, *how)
+        if first.spec != second.spec:  # lists may be of other lengths
+            first, second = self.alike_but_for_none(tuple(map(of_lists, functions)), *how)
+        return first, second
+
+    def alike_but_for_none(
+        self, functions: Sequence[Callable[..., Any]], *how: Any
+    ) -> tuple[BranchRecording, BranchRecording]:
+        """The recordings of both branches; anew with a flag for what is None in one of them."""
+        first, second = self.sides(functions, *how)
+        made = with_none(functions, (first.tree(), second.tree())) if first.samples_beside(second) is None else None
+        if made is not None:
+            first, second = self.sides(made, *how)
+        return first, second
 
     def sides(
         self, functions: Sequence[Callable[..., Any]], leaves: Sequence[Any], spec: Any, taken: int
@@ -232,47 +247,6 @@ class ControlFlow:
             raise self.error(
                 "the body returns another structure or other dtypes than it takes", got=str(body), expected=str(given)
             )
-
-    def record(
-        self, function: Callable[..., Any], leaves: Sequence[Any], spec: Any, *, carried: bool, untaken: bool = False
-    ) -> BranchRecording:
-        """Records one function on copies of the operands."""
-        branch, objects = Branch(self.recorder, untaken), Objects(function, most=1000)
-        with torch._C.DisableTorchFunction():
-            copies = clones(concrete(list(leaves)))
-            pairs = [branch.operand(*both, carried, self.error) for both in zip(leaves, copies, strict=True)]
-        try:
-            with _pop_mode_temporarily(), recording(branch), Watch(branch), branch:
-                handed = pytree.tree_unflatten([each for _, each in pairs], spec)
-                results, found = pytree.tree_flatten(function(*handed))
-                results, members = (results, []) if carried else names_of_members(results)
-                output = branch.outputs(results)
-        except TracepackError:
-            raise
-        except Exception as error:
-            raise self.error(f"{FAILS}: {type(error).__name__}: {error}") from error
-        if branch.refused is not None:  # the function caught the refusal
-            raise branch.refused
-        branch.rounds.refuse_open()
-        self.recorder.failed = self.recorder.failed or branch.failed
-        self.recorder.plainly_used = of_both(self.recorder.plainly_used, branch.plainly_used)
-        branch.refuse_outer_writes(self.line)
-        self.refuse_changes(objects)
-        branch.grad_mode = self.recorder.grad_mode
-        follow_grad_mode(branch)
-        self.recorder.asked |= branch.asked
-        with torch._C.DisableTorchFunction():
-            kinds = [kind_of_result(leaf if may_be_none(leaf) else concrete(leaf)) for leaf in results]
-        inputs = [value for value, _ in pairs if value is not None]
-        return BranchRecording(inputs, branch.nodes, output, kinds, found, branch.lifted, results, members)
-
-    def refuse_changes(self, objects: Objects) -> None:
-        """Refuses a branch that changes a Python object: a trace runs both branches, Python runs one."""
-        changes = objects.changes()
-        if changes:
-            objects.restore()
-            place, key = changes[0]
-            raise self.error(f"a branch changes {place.name} outside of it{f' at {key!r}' if key else ''}")
 
     def add(
         self, args: tuple[Any, ...], result: Any, spec: Any, types: Sequence[Type] | None = None,

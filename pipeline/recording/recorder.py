@@ -30,7 +30,7 @@ from ..proxies.base import is_traced
 from ..proxies.branches import BRANCH
 from ..proxies.loops.rounds import Rounds
 from ..proxies.make import traced_argument
-from ..proxies.trees import concrete, is_recordable, list_type, plain_output, refuse_foreign, title, to_ir
+from ..proxies.trees import concrete, list_type, refuse_foreign, title, to_ir
 from ..rules.custom_operators import gives_any_rank, sized_by_tensors
 from ..rules.dispatch import dispatch, record
 from ..rules.gradients import follow_grad_mode, own_backward
@@ -40,6 +40,7 @@ from ..rules.settings import refuse_errstate
 from .aliases import versions
 from .effects import Effects
 from .guards import may_stay_free, pin
+from .leaves.result_leaf import output_leaf
 from .random import Generators
 from .results import record_scalar, settled, varying_of, wrapped_result
 from .rollback import States
@@ -111,7 +112,7 @@ class Recorder(TorchFunctionMode):
 
     def _output_leaf(self, leaf: Any) -> Any:
         self.values.refuse_chosen(leaf, self.nodes)
-        return self._argument_leaf(leaf) if is_recordable(leaf) else plain_output(leaf)
+        return output_leaf(self, leaf)
 
     # -- torch functions ---------------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from ..lists.fixed import fixed_pieces, telling
 from ..rules.assertions import OWN_CHECKS
 from ..rules.tried_lines import CAUGHT
 from ..signature.handlers import caught_errors
+from ..signature.missing_results import missing_results
 
 
 @dataclass
@@ -37,7 +38,7 @@ class Attempted:
 
     def told(self) -> Any:
         """The pipeline, after all was said that is to be said of it."""
-        for text in dict.fromkeys(self.earlier.notes):
+        for text in dict.fromkeys([*self.earlier.notes, *missing_results(self.found.graph)]):
             warnings.warn(text, stacklevel=user_stacklevel())
         return telling(self.found, self.lines, self.earlier.refused, self.earlier.mixed, self.causes)
 

@@ -45,6 +45,22 @@ class DictType:
         return f"dict[{self.key}, {_written(self.item)}]"
 
 
+@dataclass(frozen=True)
+class OptionalType:
+    """None, or a thing of some kind.
+
+    Attributes:
+        item: the kind.
+    """
+
+    item: Any
+
+    kind = "optional"
+
+    def __str__(self) -> str:
+        return f"None | {_written(self.item)}"
+
+
 class _Nothing:
     """The kind of the items of an empty container, which may become any."""
 
@@ -55,14 +71,18 @@ class _Nothing:
 NOTHING = _Nothing()
 
 
-def containers(graph: Graph) -> Mapping[int, ListType | DictType]:
-    """The ids of results of unknown kinds -> what those that are lists or dicts hold."""
+def containers(graph: Graph) -> Mapping[int, ListType | DictType | OptionalType]:
+    """The ids of results of unknown kinds -> what lists and dicts hold, and what is not None is."""
     asked = {id(leaf) for leaf in leaves(graph.output) if isinstance(leaf, Value) and leaf.type == ANY}
     if not asked:
         return {}
     found = _Kinds(graph, [value.type for value in graph.inputs], 0).found
     kinds = {key: found.get(key) for key in asked}
-    return {key: kind for key, kind in kinds.items() if isinstance(kind, ListType | DictType) and _is_known(kind)}
+    return {
+        key: kind
+        for key, kind in kinds.items()
+        if isinstance(kind, ListType | DictType | OptionalType) and _is_known(kind)
+    }
 
 
 class _Mixed(tuple[Any, ...]):
@@ -84,7 +104,7 @@ def _written(item: Any) -> str:
 
 def _is_known(kind: Any) -> bool:
     match kind:
-        case ListType(item):
+        case ListType(item) | OptionalType(item):
             return _is_known(item)
         case DictType(key, item):
             return isinstance(key, ScalarType) and _is_known(key) and _is_known(item)
@@ -129,6 +149,8 @@ def _joined(one: Any, other: Any) -> Any:
         case (ListType(), ListType()) | (ListType(), ScalarType()) | (ScalarType(), ListType()):
             items = _item(one), _item(other)
             return None if None in items or STR in (one, other) else _list_of(_joined(*items))
+        case TensorType(), TensorType() if one.dtype == other.dtype and len(one.shape) == len(other.shape):
+            return _free(one)
         case DictType(), DictType():
             return DictType(_joined(one.key, other.key), _joined(one.item, other.item))
         case tuple(), tuple() if len(one) == len(other):
@@ -246,6 +268,8 @@ def _of_tensor(args: Sequence[Any], _: Any) -> Any:
 def _entry(args: Sequence[Any], given: Sequence[Any]) -> Any:
     """The kind of a part of something."""
     whole, key = args[0], given[1]
+    if isinstance(given[0], list) and given[0][1:] == [None]:  # what is None or a thing
+        return OptionalType(_free(whole[0])) if isinstance(whole, _Mixed) and whole[0] is not None else None
     if isinstance(key, slice) or isinstance(whole, TensorType):
         return whole if isinstance(whole, ListType) or whole in (STR, STRINGS) else _BY_TYPE
     match whole:

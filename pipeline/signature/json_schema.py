@@ -8,7 +8,7 @@ from typing import Any
 from ...ops.graph.graph import Graph, Literal, Record
 from ...ops.graph.program import Parameters, Slot
 from ...ops.graph.types import ListType, TensorType, Type
-from .container_kinds import DictType, containers
+from .container_kinds import DictType, OptionalType, containers
 from .fields import type_of_output
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -49,7 +49,7 @@ def _input(parameters: Parameters) -> Callable[[Any], dict[str, Any]]:
     return lambda leaf: _of_type(parameters.types[leaf.index]) if isinstance(leaf, Slot) else {"const": _json(leaf)}
 
 
-def _output(held: Mapping[int, ListType | DictType]) -> Callable[[Any], dict[str, Any]]:
+def _output(held: Mapping[int, ListType | DictType | OptionalType]) -> Callable[[Any], dict[str, Any]]:
     def schema(leaf: Any) -> dict[str, Any]:
         kind = held.get(id(leaf)) or type_of_output(leaf)
         return {"const": _json(leaf)} if kind is None else _of_type(kind)
@@ -73,13 +73,15 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
-def _of_type(kind: Type | DictType) -> dict[str, Any]:
+def _of_type(kind: Type | DictType | OptionalType) -> dict[str, Any]:
     """A value as JSON has it: a tensor is lists of lists, its dtype and sizes stand beside them."""
     if not isinstance(kind, TensorType):
         if isinstance(kind, ListType):
             return {"type": "array", "items": _tree(kind.item, _of_type)}
         if isinstance(kind, DictType):
             return {"type": "object", "additionalProperties": _tree(kind.item, _of_type)}
+        if isinstance(kind, OptionalType):
+            return {"anyOf": [_tree(kind.item, _of_type), {"type": "null"}]}
         return dict(_SCALARS[kind.kind])
     schema = _element(kind.dtype)
     for size in reversed(kind.shape):

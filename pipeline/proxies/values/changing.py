@@ -62,6 +62,15 @@ class Growing:
             self.loop = loops[-1] if loops else False
         return self
 
+    def enter(self, owner: Growing, key: Any) -> None:
+        """Takes note that it is an entry of another container, which changes with it where the code may change that."""
+        if owner.loop is None:
+            return
+        if owner.shared == MOST_SHARED:  # another name may have it
+            self.handed_on = True
+            return
+        self.loop, self.place, self.shared = owner.loop, PlaceOfEntry(owner, key), MOST_SHARED * bool(owner.shared)
+
     def meet(self, entry: Any) -> None:
         """Takes note of what an entry has become."""
 

@@ -207,5 +207,9 @@ def test_a_variable_that_is_a_number_of_numpy_or_one_of_python_is_one_in_a_block
 def test_a_side_that_fails_on_the_example_is_said() -> None:
     said = "It cannot go both ways, since a side fails on the example: IndexError: .*Trace with one on which both run"
     with pytest.warns(UserWarning, match=said):
-        tracepack.trace(lambda x, i: x[i].item() if i < len(x) else 0.0, torch.ones(2), 5)
+        tracepack.trace(lambda x, i: x[i * 100].item() if i < len(x) else 0.0, torch.ones(2), 5)
     check(Case(lambda x, i: x[i].item() if i < len(x) else 0.0, [torch.ones(2), 1], [[torch.ones(3), 5]]))
+
+
+def test_a_side_that_needs_more_items_than_the_example_has_is_recorded() -> None:
+    check(Case(lambda x, i: x[i].item() if i < len(x) else 0.0, [torch.ones(2), 5], [[torch.arange(3.0), 1]]))

@@ -10,6 +10,23 @@ from ...source.scoping import names_read, within
 from ..user_lines import place_of
 from .beginnings import begins, makes_tensor
 
+_TOTAL = ("tolist", "size", "dim", "numel", "detach", "cpu", "numpy", "flatten", "float", "int", "long", "abs")
+"""Methods of a tensor that fail on none."""
+
+
+def never_fails(part: ast.expr) -> bool:
+    """Whether an expression takes no time and fails for no data, so that a run may evaluate it though it needs not."""
+    match part:
+        case ast.Name() | ast.Constant():
+            return True
+        case ast.Attribute(value=value):
+            return never_fails(value)
+        case ast.Call(ast.Name("len" | "bool"), [value], []):
+            return never_fails(value)
+        case ast.Call(ast.Attribute(value, name), [], []):
+            return name in _TOTAL and never_fails(value)
+    return False
+
 
 class Hoisting:
     """Takes expressions out of the statements of a block, which may be no plain Python: ``x.argmax(-1).tolist()``.
@@ -76,7 +93,7 @@ class Hoisting:
         reads = names_read([part]) if isinstance(part, ast.expr) else set()
         whole = isinstance(part, ast.Call) and not any(map(_makes_fraction, ast.walk(part)))
         if whole and reads & {*self.given} and not reads & {*self.written}:
-            return self._taken(part)
+            return self._taken(part) if not self.leaves or never_fails(part) else part
         if isinstance(part, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
             part.generators[0].iter = self._without(part.generators[0].iter)
             return part

@@ -25,6 +25,7 @@ _KEEPS = ("list", "sorted", "tuple", "reversed", "enumerate", "zip", "iter", "di
 """What gives what a container holds, in another one or by itself."""
 _NEW = ("list", "dict", "set", "sorted", "deepcopy", "str", "int", "float", "len", "sum", "tuple")
 _TESTS = ("COMPARE_OP", "CONTAINS_OP", "IS_OP", "POP_TOP", "UNARY_", "TO_BOOL", "POP_JUMP", "FORMAT_", "RETURN_VALUE")
+_MAKES = ("BUILD_", "LOAD_CONST", "BINARY_OP", "COMPARE_", "FORMAT_", "LIST_", "DICT_", "SET_")
 _ADDS = 13  # the argument of BINARY_OP for +=
 
 

@@ -1,0 +1,1 @@
+"""The results of the two sides of a choice, in a form that both have."""
