@@ -150,9 +150,8 @@ def far_jumps(x):
     for scale in (1.0, 2.0, 3.0):
         try:
             try:
-                if x.shape[0] > 4:
-                    if scale > 2.0:
-                        seen.append(f"{scale} of {x.shape[0]} is {scale * x.shape[0] if scale > 2.5 else 0}")
+                if x.shape[0] > 4 and scale > 2.0:
+                    seen.append(f"{scale} of {x.shape[0]} is {scale * x.shape[0] if scale > 2.5 else 0}")
             except ValueError as error:
                 print(f"-- {scale} failed: {str(error)[: (2000 if x.shape[0] > 3 else 260)]}")
             except Exception as error:

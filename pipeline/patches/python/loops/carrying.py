@@ -89,7 +89,7 @@ class Carrying:
             unread = {name for name in names if not flow.reads_later(end, name)}
             shared = {name for name in names if EntryNames(code, name).are_shared()}
             places = [_places(names, some) for some in (growing.keys(), read, later, unread, shared)]
-            self.heads[head] = Carried(names, *places[:4], left, places[4])
+            self.heads[head] = Carried(names, places[0], places[1], places[2], places[3], left, places[4])
 
     def _grows_elsewhere(self, names: set[str], body: range, head: int) -> bool:
         """Whether ``items += [item]`` in a body changes a list that has another name, too."""
