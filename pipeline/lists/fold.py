@@ -204,6 +204,8 @@ class Fold(FoldNode):
             elif type(self.start[place]) is list:
                 if values[place] is not self.handed[place]:
                     self._refuse("carries another list than it began with", "Only append to it.")
+                if values[place] and place in self.names.shared and not self.packing.holds_whole(place):
+                    self._refuse("appends to a list that has another name", "Give it the one name alone.")
                 self.appends[place].add(len(values[place]))
                 values = (*values[:place], self._without_objects(place, values[place]), *values[place + 1 :])
                 old = TracedList(self.recorder, value, [], True)

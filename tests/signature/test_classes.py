@@ -43,7 +43,7 @@ ASKING: dict[str, tuple[Callable[[Any], Any], Any, Any]] = {
     "a list of tensors in a list": (lambda rows: [row[:1] for row in rows], [[X[0]], [X[0, :2]]], [(X[0],)]),
     "a list in a dict of a list": (lambda rows: [row["a"] for row in rows], [{"a": [1]}, {"a": [2]}], [{"a": (1,)}]),
     "a list in a tuple of a list": (lambda rows: [row[1] for row in rows], [(1, [1]), (2, [2])], [(1, (3,))]),
-    "a list that is added to one in a list": (lambda rows: [r + [1] for r in rows], [[1], [2, 3]], [(1, 2)]),
+    "a list that is added to one in a list": (lambda rows: [r + r[:1] for r in rows], [[1], [2, 3]], [(1, 2)]),
     "a list in a dict": (lambda d: d["a"][:1], {"a": [1, 2]}, {"a": (1, 2)}),
 }
 

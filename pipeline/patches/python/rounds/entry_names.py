@@ -26,6 +26,8 @@ _KEEPS = ("list", "sorted", "tuple", "reversed", "enumerate", "zip", "iter", "di
 _NEW = ("list", "dict", "set", "sorted", "deepcopy", "str", "int", "float", "len", "sum", "tuple")
 _TESTS = ("COMPARE_OP", "CONTAINS_OP", "IS_OP", "POP_TOP", "UNARY_", "TO_BOOL", "POP_JUMP", "FORMAT_", "RETURN_VALUE")
 _MAKES = ("BUILD_", "LOAD_CONST", "BINARY_OP", "COMPARE_", "FORMAT_", "LIST_", "DICT_", "SET_")
+_TURNS = ("SWAP", "ROT_TWO", "ROT_THREE")
+_COPYING = ("COPY", "DUP_TOP_TWO")
 _ADDS = 13  # the argument of BINARY_OP for +=
 
 
@@ -39,100 +41,101 @@ class EntryNames:
 
     def __init__(self, code: Sequence[Any], name: str) -> None:
         self.code, self.flow = code, LocalFlow(code)
-        self.changes: list[tuple[int, int, str]] = []  # where, how deep in the container, and by which name
-        self.handed: list[tuple[int, int]] = []  # where an entry may get another name, and how deep it is
-        self.names: list[tuple[str, int, int]] = []  # of an entry, how deep that is, and where it is stored
-        self._follow_name(name, 0)
+        self.changes: list[tuple[int, int, str, str]] = []  # where, how deep in the container, the entry, by which name
+        self.handed: list[tuple[int, int, str]] = []  # where an entry may get another name, how deep it is, and which
+        self.names: list[tuple[str, int, str, int]] = []  # of an entry, how deep that is, which, where it is stored
+        self._follow_name(name, 0, "")
 
     def are_shared(self) -> bool:
         """Whether a change of what the container holds may miss another name of that."""
-        deepest = max((depth for _, depth, _ in self.changes), default=0)
-        changes = {at for at, _, _ in self.changes}
-        handed = (at for at, depth in self.handed if depth <= deepest)
-        if any(self.flow.meets_later(at, "", [*changes]) for at in handed):
-            return True
+        deepest = max((depth for _, depth, _, _ in self.changes), default=0)
+        for at, depth, key in self.handed:
+            changes = [place for place, _, other, _ in self.changes if _may_be_one(key, other)]
+            if depth <= deepest and self.flow.meets_later(at, "", changes):
+                return True
         return any(self._is_stale(*each) for each in self.names if each[1] <= deepest)
 
-    def _is_stale(self, name: str, _: int, store: int) -> bool:
+    def _is_stale(self, name: str, _: int, key: str, store: int) -> bool:
         """Whether an entry's name may be read after the entry was changed by another one."""
-        others = [at for at, _, by in self.changes if by != name]
+        others = [at for at, _, other, by in self.changes if by != name and _may_be_one(key, other)]
         met = [at for at in others if self.flow.meets_later(store, name, [at])]
         return any(self.flow.reads_later(after, name) for at in met for after in self.flow.following(at))
 
-    def _follow_name(self, name: str, depth: int) -> None:
+    def _follow_name(self, name: str, depth: int, key: str) -> None:
         for at, each in enumerate(self.code):
             if each.argval != name or not each.opname.startswith("LOAD_"):
                 continue
             if each.opname in LOADS or each.opname == "LOAD_DEREF":
-                self._follow(at, depth, name)
+                self._follow(at, depth, key, name)
             else:  # a function inside knows it
-                self.handed.append((at, depth + 1))
+                self.handed.append((at, depth + 1, key))
 
-    def _follow(self, at: int, depth: int, by: str) -> None:
+    def _follow(self, at: int, depth: int, key: str, by: str) -> None:
         """Takes note of what becomes of a container that an instruction gives: the one itself, or one in it."""
         code = self.code
         taker, below = taker_of(code, at)
         if taker is None:
-            self.handed.append((at, max(depth, 1)))
+            self.handed.append((at, max(depth, 1), key))
             return
         place, name = place_of(code, at, taker), taker.opname
         if name in ATTRIBUTES:
-            self._method(place, taker.argval, depth, by)
+            self._method(place, taker.argval, depth, key, by)
         elif name == "BINARY_SUBSCR":
             sliced = code[place - 1].opname == "BUILD_SLICE"
             if below > 1:
-                self._follow(place, depth + (not sliced), by)
+                self._follow(place, depth + (not sliced), key if depth else self._key(place), by)
         elif name in ("STORE_SUBSCR", "DELETE_SUBSCR"):
-            self._store(at, place, depth, below, by)
+            self._store(at, place, depth, below, key, by)
         elif name.startswith("CALL"):
-            self._call(at, place, depth, by)
+            self._call(at, place, depth, key, by)
         elif name == "GET_ITER":
-            self._loop(place, depth, by)
+            self._loop(place, depth, key, by)
         elif name == "STORE_FAST":
-            self._named(taker.argval, depth, place, by)
+            self._named(taker.argval, depth, key, place, by)
         elif name == "UNPACK_SEQUENCE":
             for target in self._targets(place):
-                self._named(code[target].argval, depth + 1, target, by)
+                self._named(code[target].argval, depth + 1, key, target, by)
         elif name.startswith("BINARY_"):
-            self._follow(place, depth, by)
+            self._follow(place, depth, key, by)
         elif name.startswith("BUILD_"):
             if not self._is_returned(place):
-                self.handed.append((at, max(depth, 1)))
+                self.handed.append((at, max(depth, 1), key))
         elif not name.startswith(_TESTS):
-            self.handed.append((at, max(depth, 1)))
+            self.handed.append((at, max(depth, 1), key))
 
-    def _method(self, place: int, method: str, depth: int, by: str) -> None:
+    def _method(self, place: int, method: str, depth: int, key: str, by: str) -> None:
         call = place_of(self.code, place, taker) if (taker := taker_of(self.code, place)[0]) else None
         if call is None or not self.code[call].opname.startswith("CALL"):
-            self.handed.append((place, depth + 1))
+            self.handed.append((place, depth + 1, key))
         elif method in _PUTS:
-            self.changes += [(place, depth, by)] if depth else []
+            self.changes += [(place, depth, key, by)] if depth else []
             if not self._is_new(call - 1):
-                self.handed.append((place, depth + 1))
+                self.handed.append((place, depth + 1, key))
             if method == "setdefault":
-                self._follow(call, depth + 1, by)
+                self._follow(call, depth + 1, key, by)
         elif method in _TAKES_OUT:
-            self.changes += [(place, depth, by)] if depth else []
+            self.changes += [(place, depth, key, by)] if depth else []
         elif method == "get":
-            self._follow(call, depth + 1, by)
+            self._follow(call, depth + 1, key, by)
         elif method in _COPIES:
-            self._follow(call, depth, by)
+            self._follow(call, depth, key, by)
         elif method not in _LOOKS:
-            self.handed.append((place, depth + 1))
+            self.handed.append((place, depth + 1, key))
 
-    def _store(self, at: int, place: int, depth: int, below: int, by: str) -> None:
+    def _store(self, at: int, place: int, depth: int, below: int, key: str, by: str) -> None:
         """Takes note of a store into a container, or of it in another one, or of its use as a key."""
         if below > BELOW_KEY:
-            self.handed.append((at, max(depth, 1)))
+            self.handed.append((at, max(depth, 1), key))
         if below != BELOW_KEY:
             return
-        self.changes += [(at, depth, by)] if depth else []
+        self.changes += [(at, depth, key, by)] if depth else []
+        key = key if depth else self._key(place)
         adds = [each for each in self.code[at:place] if each.opname == "INPLACE_ADD" or _adds(each)]
         if adds and not self.code[place - 1].opname.startswith("BINARY_SUBSCR"):
             if self._is_list(self.code.index(adds[-1]) - 1):
-                self.changes.append((at, depth + 1, by))
+                self.changes.append((at, depth + 1, key, by))
         elif self.code[place].opname == "STORE_SUBSCR" and not self._is_new(self._before(at) - 1):
-            self.handed.append((at, depth + 1))
+            self.handed.append((at, depth + 1, key))
 
     def _before(self, at: int) -> int:
         """The instruction that loads the name of a container, of which one gives a part."""
@@ -140,23 +143,23 @@ class EntryNames:
             at -= 1
         return at
 
-    def _call(self, at: int, place: int, depth: int, by: str) -> None:
+    def _call(self, at: int, place: int, depth: int, key: str, by: str) -> None:
         name = asked(self.code, at)
         if name in _KEEPS:
-            self._follow(place, depth, by)
+            self._follow(place, depth, key, by)
         elif name not in _COUNTS:
-            self.handed.append((at, max(depth, 1)))
+            self.handed.append((at, max(depth, 1), key))
 
-    def _loop(self, place: int, depth: int, by: str) -> None:
+    def _loop(self, place: int, depth: int, key: str, by: str) -> None:
         """Takes note of the variables of a loop over a container; what a comprehension gives may hold its entries."""
         following = self.code[place + 1]
         if following.opname != "FOR_ITER":
             end = following.argval[0] if following.opname == SKIPPED else place + 1
             if end + 1 < len(self.code):
-                self._follow(end, depth, by)
+                self._follow(end, depth, key, by)
             return
         for target in self._targets(place + 1):
-            self._named(self.code[target].argval, depth + 1, target, by)
+            self._named(self.code[target].argval, depth + 1, key, target, by)
 
     def _targets(self, at: int) -> Iterator[int]:
         """Where what an instruction gives is stored, or its parts are."""
@@ -176,13 +179,22 @@ class EntryNames:
                 left -= each.opname in ("POP_TOP", "STORE_DEREF")
             at += 1
 
-    def _named(self, name: str, depth: int, store: int, by: str) -> None:
+    def _named(self, name: str, depth: int, key: str, store: int, by: str) -> None:
         """Takes note of another name, for an entry or for another container with the same entries."""
-        if name == by or any(name == other for other, _, _ in self.names):
-            self.names += [] if name == by else [(name, max(depth, 1), store)]
-            return
-        self.names.append((name, max(depth, 1), store))
-        self._follow_name(name, depth)
+        known = name == by or any(name == other for other, _, _, _ in self.names)
+        if name != by:
+            self.names.append((name, max(depth, 1), key, store))
+        if not known:
+            self._follow_name(name, depth, key)
+
+    def _key(self, place: int) -> str:
+        """The text by which an instruction asks for an entry; empty where it may be any."""
+        at = place - 1
+        if self.code[at].opname in _TURNS:  # of `table[key] += 1`, which copies the table and its key first
+            at = next((before for before in range(at, 0, -1) if self.code[before].opname in _COPYING), 1) - 1
+            at -= self.code[at].opname in _COPYING
+        each = self.code[at]
+        return each.argval if each.opname == "LOAD_CONST" and isinstance(each.argval, str) else ""
 
     def _is_returned(self, at: int) -> bool:
         taker = taker_of(self.code, at)[0]
@@ -207,6 +219,10 @@ class EntryNames:
     def _is_list(self, at: int) -> bool:
         """Whether an instruction may give a list, which is added in place."""
         return not self.code[at].opname.startswith(("LOAD_CONST", "COMPARE_", "FORMAT_"))
+
+
+def _may_be_one(key: str, other: str) -> bool:
+    return not (key and other) or key == other
 
 
 def _adds(each: Any) -> bool:
