@@ -1,0 +1,37 @@
+"""An entry that another name has is changed for both, or the function is refused; one of its own stays recorded."""
+
+from __future__ import annotations
+
+import pytest
+
+import tracepack
+from tests.everyday.case import loaded
+from tests.everyday.entries.entry_aliases import OWN, SHARED
+
+RARE = 4242  # which no trial meets: the functions compare seven times a number
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("blocks", [True, False])
+@pytest.mark.parametrize("process", SHARED)
+def test_a_rare_change_is_seen_under_every_name(process, blocks, request) -> None:
+    if not blocks:
+        request.getfixturevalue("no_blocks")
+    try:
+        mod = loaded(process, [1, 2, 0])
+    except tracepack.RecordError:
+        return
+    assert mod([1, 2, 0]) == process([1, 2, 0])
+    for flags in ([RARE, 1, RARE], [1, RARE, 2], [RARE]):
+        try:
+            found = mod(flags)
+        except tracepack.TracepackError:
+            continue
+        assert found == process(flags)
+
+
+@pytest.mark.parametrize("process", OWN)
+def test_what_has_one_name_is_recorded_for_any_length(process, no_blocks) -> None:
+    mod = loaded(process, OWN[process])
+    for items in (OWN[process] * 2, OWN[process][:1], OWN[process][::-1]):
+        assert mod(items) == process(items)
