@@ -55,6 +55,7 @@ from .recheck.reach.objects import Objects
 from .recheck.sizes import forget_contradicted, forget_sizes, name_sizes, pipeline_facts
 from .recheck.vary import clones
 from .recording.effects import Watch
+from .recording.random import with_states_kept
 from .recording.recorder import Recorder
 from .recording.rollback import Undo
 from .replay import Replay
@@ -201,41 +202,39 @@ class _Tracing:
         self.fixed = ""
         self.began: Recording | None = None
 
+    @with_states_kept()
     def pipeline(self) -> Pipeline:
         """Records twice, compares the recordings, and compares the resulting pipeline with the function."""
         began, dtype = time.perf_counter(), default_dtype()
         first = self.first()
         self.fixed, self.began = first.recorder.plainly_used, first
-        try:
-            if self.fixed == MAY_BE_NONE and not self.deeply:
-                raise RecordError(MAY_BE_NONE, where=str(first_line(self.user) or ""))
-            refuse_reads(first.graph, self.objects.ops, first.recorder.values.readers())
-            second = second_recording(self.record, self.examples, first)
-            parameters, facts = known_facts(self.examples.items, self.names, first.graph, self.examples.leaves)
-            name_sizes(first.graph, second, self.examples.leaves)
-            asked = first.recorder.asked | asked_unseen(self.objects)
-            graph = with_settings(first.graph, dtype, asked, self.examples.leaves)
-            refuse_unloadable(graph, str(first_line(self.user) or ""), self.objects.plain_values())
-            found = _here(Program(name_of(self.user), graph, parameters, facts))
-            replay = Replay(self.user, self.examples, first.recorder, found, self.objects, time.perf_counter() - began)
-            if (mismatch := replay.mismatch()) is not None:
-                raise self.explained(mismatch, first)
-            refuse_motion(replay, partial(self.record, self.examples))
-            if found_class := replay.class_mismatch():
-                raise RecordError(
-                    f"the function asks for the class of a dict or a list, which no signature holds: {found_class}",
-                    where=str(first_line(self.user) or ""), fix="Pass the difference as a flag or a number.",
-                )  # fmt: skip
-            if replay.changed:
-                self.notes.append(CHANGES_GIVEN)
-            refuse_gaps(found.program, self.on_example)
-            forget_sizes(graph, parameters, replay.shapes)
-            prove_sizes(graph, parameters, self.examples.leaves)
-            forget_contradicted(graph, parameters, replay.shapes)
-            if marks := replay.marks(self.names):
-                found = _here(replace(found.program, graph=with_marks(graph, marks)))
-        finally:
-            first.recorder.generators.restore()
+        if self.fixed == MAY_BE_NONE and not self.deeply:
+            raise RecordError(MAY_BE_NONE, where=str(first_line(self.user) or ""))
+        refuse_reads(first.graph, self.objects.ops, first.recorder.values.readers())
+        second = second_recording(self.record, self.examples, first)
+        parameters, facts = known_facts(self.examples.items, self.names, first.graph, self.examples.leaves)
+        name_sizes(first.graph, second, self.examples.leaves)
+        asked = first.recorder.asked | asked_unseen(self.objects)
+        graph = with_settings(first.graph, dtype, asked, self.examples.leaves)
+        refuse_unloadable(graph, str(first_line(self.user) or ""), self.objects.plain_values())
+        found = _here(Program(name_of(self.user), graph, parameters, facts))
+        replay = Replay(self.user, self.examples, first.recorder, found, self.objects, time.perf_counter() - began)
+        if (mismatch := replay.mismatch()) is not None:
+            raise self.explained(mismatch, first)
+        refuse_motion(replay, partial(self.record, self.examples))
+        if found_class := replay.class_mismatch():
+            raise RecordError(
+                f"the function asks for the class of a dict or a list, which no signature holds: {found_class}",
+                where=str(first_line(self.user) or ""), fix="Pass the difference as a flag or a number.",
+            )  # fmt: skip
+        if replay.changed:
+            self.notes.append(CHANGES_GIVEN)
+        refuse_gaps(found.program, self.on_example)
+        forget_sizes(graph, parameters, replay.shapes)
+        prove_sizes(graph, parameters, self.examples.leaves)
+        forget_contradicted(graph, parameters, replay.shapes)
+        if marks := replay.marks(self.names):
+            found = _here(replace(found.program, graph=with_marks(graph, marks)))
         return found
 
     def on_example(self, program: Program) -> Any:

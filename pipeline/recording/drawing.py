@@ -10,6 +10,7 @@ import torch
 from ...ops.graph.errors import RecordError
 from ...ops.runtime.primitives.random import Borrowed
 from ...ops.tracing_hook import current
+from .random import keep_state
 from .recorder import Recorder
 
 
@@ -41,6 +42,7 @@ def drawing(generator: torch.Generator) -> Iterator[None]:
     """
     if not isinstance(generator, torch.Generator) or generator.device.type != "cpu":
         raise RecordError("drawing takes a generator of the CPU", got=repr(generator), expected="torch.Generator()")
+    keep_state(generator)
     recorder = current()
     sources = recorder.sources if isinstance(recorder, Recorder) else []
     with Borrowed(generator):

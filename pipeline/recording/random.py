@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +32,28 @@ class Stretch:
 
 
 _SEEDED = Operator("py.seeded")
+
+
+_kept: ContextVar[dict[int, tuple[torch.Generator, torch.Tensor]] | None] = ContextVar("kept_states", default=None)
+
+
+@contextmanager
+def with_states_kept() -> Iterator[None]:
+    """Whatever is recorded while it is entered, also in vain, leaves generators in the states that they had before."""
+    states: dict[int, tuple[torch.Generator, torch.Tensor]] = {}
+    token = _kept.set(states)
+    try:
+        yield
+    finally:
+        _kept.reset(token)
+        for generator, state in states.values():
+            generator.set_state(state)
+
+
+def keep_state(generator: torch.Generator, state: torch.Tensor | None = None) -> None:
+    """Takes note of the state that a generator is left in then; without one, of its present state."""
+    if (kept := _kept.get()) is not None and id(generator) not in kept:
+        kept[id(generator)] = generator, generator.get_state() if state is None else state
 
 
 class Generators:
@@ -63,6 +87,7 @@ class Generators:
         self._made(generator, _SEEDED, (known,), before)
 
     def _made(self, generator: torch.Generator, target: Operator, args: tuple[Any, ...], start: torch.Tensor) -> Value:
+        keep_state(generator, start)
         value = Value(ANY)
         node = Node(target, args, {}, value, user_line())
         self._add(node)

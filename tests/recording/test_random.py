@@ -100,3 +100,47 @@ def test_a_draw_that_nothing_uses_still_moves_the_generator() -> None:
     mod = tracepack.trace(process, X)
     for _ in range(2):
         assert difference(process(X), mod(X)) == ""
+
+
+GENERATOR = torch.Generator()
+
+
+def drawn_before_a_block(x):
+    noise, found = torch.rand(2, generator=GENERATOR), []
+    for i in range(x.shape[0]):
+        if x[i] > 0.9:
+            found.append(i)
+    return noise, found
+
+
+def drawn_on_a_side(x):
+    with tracepack.drawing(GENERATOR):
+        return torch.randn(2) if x.shape[0] > 2 else torch.rand(2)
+
+
+def drawn_for_each_row(x):
+    with tracepack.drawing(GENERATOR):
+        return [torch.rand(1) * row for row in x]
+
+
+def drawn_and_refused(x):
+    noise = torch.rand(2, generator=GENERATOR)
+    return noise if x.tolist() == sorted(x.tolist(), key=id) else None
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("process", [drawn_before_a_block, drawn_on_a_side, drawn_for_each_row, drawn_and_refused])
+def test_trace_leaves_a_generator_alone_however_often_it_records(process, reloaded) -> None:
+    x = torch.tensor([0.1, 0.95, 0.2])
+    state = GENERATOR.manual_seed(3).get_state()
+    wanted = [process(x) for _ in range(3)]
+    GENERATOR.set_state(state)
+    try:
+        mod = tracepack.trace(process, x)
+    except tracepack.RecordError:
+        assert torch.equal(GENERATOR.get_state(), state)
+        return
+    assert torch.equal(GENERATOR.get_state(), state)
+    for pipeline in (reloaded(mod), mod):
+        for each in wanted:
+            torch.testing.assert_close(pipeline(x), each, rtol=0, atol=0)
