@@ -178,7 +178,7 @@ def _tied(wanted: Answers) -> Any:
         return np.zeros(rows, bool)
     scores = wanted.values[1] if wanted.deciding is None else wanted.deciding
     scores = scores.reshape(rows, -1).astype(np.float64)
-    scale = max(1.0, np.abs(scores).max(initial=0)) * ROUNDING["float32"]
+    scale = np.maximum(1.0, np.abs(scores).max(1, initial=0)) * ROUNDING["float32"]  # of each row by itself
     if scores.shape[1] < 2:
         return np.abs(scores[:, 0]) <= scale
     best = np.sort(scores, axis=1)
