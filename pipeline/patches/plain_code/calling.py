@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, MappingView
 from functools import partial
 from types import FrameType
 from typing import Any
@@ -28,7 +28,7 @@ from ...rules.tried_lines import tried_line
 from ...running.runner import may_write
 from ..python.operations import active
 from ..redirect import stand_in
-from ..source.scoping import leaves
+from ..source.scoping import leaves, names_read
 from ..source.shared_parts import shared_names
 from .called_models import CalledModel, recorded_models
 from .encoding import Encoding
@@ -70,7 +70,10 @@ def run_block(
         try:
             count = len(hoisted)
             before = dict(zip(names, values[count:], strict=True))
-            gives = [partial(_early, recorder, part, give) for part, give in zip(hoisted, values[:count], strict=True)]
+            gives = [
+                partial(_early, recorder, part, give, before)
+                for part, give in zip(hoisted, values[:count], strict=True)
+            ]
             parts = {name: (source, give) for (name, source, _), give in zip(hoisted, gives, strict=True)}
             frame = _users_frame(sys._getframe(1))
             shared = shared_names({name: before[name] for name in own[0]}, frame, {*names, *own[1]})
@@ -85,12 +88,16 @@ def run_block(
         return _recorded(recorder, written, given, _split(text) if result else None, tensors > 1)
 
 
-def _early(recorder: Recorder, part: tuple[str, str, bool], give: Callable[[], Any]) -> Any:
+def _early(recorder: Recorder, part: tuple[str, str, bool], give: Callable[[], Any], before: Mapping[str, Any]) -> Any:
     """What an expression of a block gives that is evaluated before all of the block.
 
     Raises:
-        UnplainError: it writes to what the block reads, or has state and comes after what may have left the function.
+        UnplainError: it writes to what the block reads, has state and comes after what may have left the function, or
+            goes through something else, which the block may change before.
     """
+    reads = names_read([ast.parse(part[1])]) if part[2] else set()
+    if any(isinstance(before.get(name), MappingView | Iterator) for name in reads):
+        raise UnplainError(f"it would run {part[1]} too early")
     count = len(recorder.nodes)
     found = give()
     if any(_acts(node) and (part[2] or not isinstance(node.target, BodyCall)) for node in recorder.nodes[count:]):

@@ -24,15 +24,15 @@ _LOOKING = (
     "tuple",
     "set",
     "dict",
-    "enumerate",
-    "zip",
     "str",
 )
+_GOING_ON = ("enumerate", "zip")
+"""What looks at a container only when it is asked for the next item, which may be later."""
 _MODULES = ("torch", "np", "numpy")
 _FRESH = (ast.List, ast.Dict, ast.ListComp, ast.DictComp)
 _MERELY = (
-    ast.Compare, ast.FormattedValue, ast.Starred, ast.BinOp, ast.UnaryOp, ast.Return, ast.comprehension, ast.If,
-    ast.While, ast.AugAssign, ast.Subscript,
+    ast.Compare, ast.FormattedValue, ast.Starred, ast.BinOp, ast.UnaryOp, ast.Return, ast.If, ast.While, ast.AugAssign,
+    ast.Subscript,
 )  # fmt: skip
 """What looks at a list or a dict, and gives it no other name."""
 
@@ -81,8 +81,11 @@ def _looks(part: ast.AST, around: Mapping[int, ast.AST]) -> bool:
     match around.get(id(part)):
         case ast.Attribute() | ast.For(iter=ast.Name()):
             return True
-        case ast.Call(ast.Name(name)):
-            return name in _LOOKING
+        case ast.Call(ast.Name(name)) as call:
+            return name in _LOOKING or (name in _GOING_ON and _ends_at_once(call, around))
+        case ast.comprehension() as loop:
+            made = around[id(loop)]
+            return not isinstance(made, ast.GeneratorExp) or _ends_at_once(made, around)
         case ast.Call(ast.Attribute(ast.Name(name), method)):
             return name in _MODULES or method == "join"
         case ast.Call(ast.Attribute(_, method)):
@@ -93,6 +96,20 @@ def _looks(part: ast.AST, around: Mapping[int, ast.AST]) -> bool:
             return _is_returned(outer, around)
         case found:
             return isinstance(found, _MERELY)
+
+
+def _ends_at_once(part: ast.AST, around: Mapping[int, ast.AST]) -> bool:
+    """Whether an iterator is gone through right where it is made."""
+    match around.get(id(part)):
+        case ast.For(iter=found) | ast.comprehension(iter=found) as loop:
+            if isinstance(loop, ast.comprehension) and isinstance(around[id(loop)], ast.GeneratorExp):
+                return found is part and _ends_at_once(around[id(loop)], around)
+            return found is part
+        case ast.Call(ast.Name(name)) as call:
+            return name in _LOOKING or (name in _GOING_ON and _ends_at_once(call, around))
+        case ast.Call(ast.Attribute(_, method)):
+            return method == "join"
+    return False
 
 
 def _is_returned(part: ast.AST, around: Mapping[int, ast.AST]) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 from collections import deque
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, MappingView
 from types import CellType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -76,6 +77,8 @@ def _parts(thing: Any) -> list[Any] | None:
             return [thing.cell_contents]
         except ValueError:
             return None
+    if isinstance(thing, Iterator | MappingView):  # it looks at what it was made of whenever it is asked
+        return gc.get_referents(thing)
     if isinstance(thing, _NO_OBJECTS) or type(thing).__module__ in ("builtins", "torch", "numpy"):
         return None
     held = getattr(thing, "__dict__", None)
