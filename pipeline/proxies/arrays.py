@@ -7,7 +7,7 @@ array, over the memory of the tensor that it came from where numpy would share i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -30,7 +30,10 @@ class TracedArray(Traced):
 
     Attributes:
         varies: whether data decides its sizes.
+        handed_on: whether other code may know it, as a side of a choice gives it, so that nothing may change it.
     """
+
+    handed_on = False
 
     def __init__(self, tracer: Tracer, value: Value, concrete: Any, varies: bool) -> None:
         self._bind(tracer, value, concrete, varies)
@@ -200,3 +203,11 @@ for _name in ("matmul", "divmod"):
 # Numpy's stubs know no matrix product in place.
 TracedArray.__imatmul__ = _binary("py.imatmul")  # type: ignore[attr-defined]
 TracedArray.__hash__ = None  # type: ignore[assignment, method-assign]  # __eq__ was set after the class
+
+
+def handing_on(given: Iterable[Any], found: Any) -> Any:
+    """What numpy gives of some arguments, which may be a part of an array that other code may know."""
+    if type(found) is TracedArray:
+        known = (each for each in given if type(each) is TracedArray and each.handed_on)
+        found.handed_on = any(np.may_share_memory(found.concrete, each.concrete) for each in known)
+    return found

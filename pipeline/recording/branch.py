@@ -241,6 +241,7 @@ class BranchRecording:
         spec: torch's description of the containers of the results.
         results: what the function returned, without its containers; of members of an Enum their names.
         members: the class of each result that is a member of an Enum; None for any other.
+        known: whether other code may know a list, a dict or an array in what it returned.
     """
 
     inputs: list[Value]
@@ -251,6 +252,7 @@ class BranchRecording:
     lifted: dict[int, tuple[Any, Value]]
     results: Sequence[Any] = ()
     members: Sequence[Any] = ()
+    known: bool = False
 
     def tree(self) -> Any:
         """What the function returned, in its containers."""

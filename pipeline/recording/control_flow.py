@@ -25,6 +25,7 @@ from ...ops.runtime.primitives.control_flow import EndlessError, LimitedRounds, 
 from ...ops.runtime.torch_compiler import exports_here, takes_control_flow
 from ...ops.runtime.user_code import user_line
 from ...ops.tracing_hook import current
+from ..proxies.arrays import TracedArray
 from ..proxies.base import is_traced
 from ..proxies.lists import TracedList
 from ..proxies.trees import concrete
@@ -33,6 +34,7 @@ from ..recheck.diff import difference
 from ..recheck.vary import clones
 from ..rules.gradients import follow_grad_mode
 from .branch import ALL_RUN, FAILS, Branch, BranchRecording, kind_of_result, may_be_none
+from .leaves.known_results import containers_in
 from .recorder import Recorder
 from .results import optional, wrapped_result, wrapped_scalar
 from .sides.alike_sides import of_lists, on_example, types_of, with_none
@@ -178,7 +180,8 @@ class ControlFlow:
         result = on_example(result, first.spec, shown[:: 1 if taken == 0 else -1])
         types = types_of(first.spec, shown, [each.types() for each in both])
         arguments = self.recorder.arguments
-        found = self.add((arguments(pred), *graphs, arguments(operands)), result, first.spec, types, samples)
+        known = first.known or second.known
+        found = self.add((arguments(pred), *graphs, arguments(operands)), result, first.spec, types, samples, known)
         for leaf, *sides in zip(pytree.tree_leaves(found), first.results, second.results, strict=True):
             for given in filter(may_be_none, sides if type(leaf) is TracedList else ()):
                 leaf.with_none, leaf.value.type = given.with_none, ANY
@@ -250,7 +253,7 @@ class ControlFlow:
 
     def add(
         self, args: tuple[Any, ...], result: Any, spec: Any, types: Sequence[Type] | None = None,
-        samples: Sequence[Any] = (),
+        samples: Sequence[Any] = (), known: bool = False,
     ) -> Any:  # fmt: skip
         """Adds the node; returns the result as the function gets it.
 
@@ -260,6 +263,7 @@ class ControlFlow:
             spec: the containers of the result.
             types: of the lists of any length in it; None where there are none.
             samples: for each result that may be None what it is otherwise, by an example; else None.
+            known: whether other code may know a list, a dict or an array in what a side gives.
         """
         node = Node(Operator(self.name), args, {}, None, self.line, True)
         follow_grad_mode(self.recorder)
@@ -279,8 +283,13 @@ class ControlFlow:
         for leaf in wrapped:
             if type(leaf) is TracedList:
                 leaf.handed_on = True
+            if type(leaf) is TracedArray:
+                leaf.handed_on = known
         self.watch_handed_on(args, wrapped)
-        return pytree.tree_unflatten(list(wrapped), spec)
+        whole = pytree.tree_unflatten(list(wrapped), spec)
+        if known:
+            self.recorder.values.given += [(*each, self.line) for each in containers_in(whole)]
+        return whole
 
     def watch_handed_on(self, args: tuple[Any, ...], results: Sequence[Any]) -> None:
         """Has writes into results refused that may be a tensor from outside, which a branch or a loop hands on."""

@@ -15,6 +15,7 @@ from ..proxies.base import is_traced
 from ..proxies.trees import tensor_type
 from ..rules.number_or_tensor import Chosen
 from .aliases import Twins, version
+from .leaves.known_results import contents
 
 _WRITTEN = -1  # no tensor has this version
 
@@ -24,6 +25,7 @@ class Values:
 
     Attributes:
         captured: tensors that the function used without being given them, by id.
+        given: lists and dicts from choices that other code may know, with what is in them, and the lines.
         varying: ids of the Values whose sizes, or whose existence, data decides.
         loose: ids of the Values whose rank may hang on sizes.
         twins: tensors that may be one object or two, depending on the inputs.
@@ -34,6 +36,7 @@ class Values:
     def __init__(self) -> None:
         self.captured: dict[int, Constant] = {}
         self.versions: dict[int, tuple[torch.Tensor, int, Any]] = {}
+        self.given: list[tuple[Any, list[Any], Any]] = []
         self.varying: set[int] = set()
         self.loose: set[int] = set()
         self.twins = Twins()
@@ -176,6 +179,12 @@ class Values:
         Raises:
             RecordError: it did; the message names the line of the write, or that of the first use.
         """
+        for container, held, line in self.given:
+            if [*map(id, contents(container))] != [*map(id, held)]:
+                raise RecordError(
+                    "a list or a dict from a side of a choice, which other code may know, is changed",
+                    where=str(line or ""), fix="Change a copy: list(items), dict(table).",
+                )  # fmt: skip
         for tensor, before, line in self.versions.values():
             if version(tensor) != before:
                 raise RecordError(

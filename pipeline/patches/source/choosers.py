@@ -9,6 +9,7 @@ import torch
 
 from ....ops.graph.errors import RecordError
 from ....ops.graph.graph import Guard, Node
+from ...proxies.arrays import TracedArray
 from ...proxies.base import is_traced
 from ...proxies.lists import TracedList
 from ...proxies.make import TracedOptional
@@ -130,8 +131,11 @@ def unshared(found: Any) -> Any:
 
 def own(found: Any) -> Any:
     """A list or a dict that a choice has given, and that one variable alone knows, by the source: it may change."""
-    if isinstance(found, Growing) and active() is not None:
+    recorder = active()
+    if recorder is not None and isinstance(found, Growing | TracedArray):
         found.handed_on = False
+    elif recorder is not None:
+        recorder.values.given = [each for each in recorder.values.given if each[0] is not found]
     return found
 
 

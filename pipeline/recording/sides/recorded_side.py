@@ -18,6 +18,7 @@ from ...recheck.vary import clones
 from ...rules.gradients import follow_grad_mode
 from ..branch import FAILS, Branch, BranchRecording, kind_of_result, may_be_none, names_of_members
 from ..effects import Watch
+from ..leaves.known_results import is_known_elsewhere
 from ..leaves.spare_data import LEVELS, SpareData
 from ..recorder import Recorder
 
@@ -59,7 +60,9 @@ class SideRecorder:
         try:
             with _pop_mode_temporarily(), recording(branch), Watch(branch), branch:
                 handed = pytree.tree_unflatten([each for _, each in pairs], spec)
-                results, found = pytree.tree_flatten(function(*handed))
+                given = function(*handed)
+                known = not carried and is_known_elsewhere(given)
+                results, found = pytree.tree_flatten(given)
                 results, members = (results, []) if carried else names_of_members(results)
                 output = branch.outputs(results)
         except Exception as error:
@@ -85,7 +88,7 @@ class SideRecorder:
         with torch._C.DisableTorchFunction():
             kinds = [kind_of_result(leaf if may_be_none(leaf) else concrete(leaf)) for leaf in results]
         inputs = [value for value, _ in pairs if value is not None]
-        return BranchRecording(inputs, branch.nodes, output, kinds, found, branch.lifted, results, members)
+        return BranchRecording(inputs, branch.nodes, output, kinds, found, branch.lifted, results, members, known)
 
     def _refuse_changes(self, objects: Objects) -> None:
         """Refuses a branch that changes a Python object: a trace runs both branches, Python runs one."""

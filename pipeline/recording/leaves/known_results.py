@@ -1,0 +1,75 @@
+"""Lists, dicts and arrays that a side of a choice gives and did not make: other code may know them.
+
+What a choice gives in a recording is another object than either side's, so a change of it would miss them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ...proxies.base import is_traced
+
+_CHANGING = (list, dict, set, np.ndarray)
+
+
+def is_known_elsewhere(result: Any) -> bool:
+    """Whether something else than a result holds it, or what is in it; the result is held by one variable."""
+    fresh = list[Any]()
+    if _changes(result) and (_references(result) > _references(fresh) or _is_view(result)):
+        return True
+    return _holds_known(result)
+
+
+def _holds_known(container: Any) -> bool:
+    for item in _items(container):
+        if _changes(item) and (sys.getrefcount(item) > _OF_FRESH or _is_view(item)):
+            return True
+        if _holds_known(item):
+            return True
+    return False
+
+
+def _of_fresh() -> int:
+    for item in _items([[]]):
+        return sys.getrefcount(item)
+    return 0
+
+
+def _references(thing: Any) -> int:
+    return sys.getrefcount(thing)
+
+
+def _changes(thing: Any) -> bool:
+    return isinstance(thing, _CHANGING) and not is_traced(thing)
+
+
+def _is_view(thing: Any) -> bool:
+    return isinstance(thing, np.ndarray) and thing.base is not None
+
+
+def _items(container: Any) -> Iterable[Any]:
+    if is_traced(container):
+        return ()
+    if isinstance(container, dict):
+        return container.values()
+    return container if isinstance(container, list | tuple | set) else ()
+
+
+_OF_FRESH = _of_fresh()
+
+
+def containers_in(tree: Any) -> Iterator[tuple[Any, list[Any]]]:
+    """The lists and dicts in a tree, with what is in each."""
+    if isinstance(tree, list | dict) and not is_traced(tree):
+        yield tree, contents(tree)
+    for item in _items(tree):
+        yield from containers_in(item)
+
+
+def contents(container: Any) -> list[Any]:
+    """What is in a list or a dict, with the keys."""
+    return [*container, *container.values()] if isinstance(container, dict) else [*container]
