@@ -99,7 +99,19 @@ def generator_over_a_variable(xs):
     return list(it)
 
 
+def generator_that_its_loop_goes_on_with(xs):
+    out = []
+    twice = (f * 2 for f in xs)
+    for f in twice:
+        if f * 7 == 59388:
+            out.extend(twice)
+        else:
+            out.append(f)
+    return out
+
+
 LATE = [
+    generator_that_its_loop_goes_on_with,
     keys_that_come_later,
     items_that_come_later,
     values_that_come_later,

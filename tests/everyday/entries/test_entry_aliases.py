@@ -7,6 +7,7 @@ import pytest
 import tracepack
 from tests.everyday.case import loaded
 from tests.everyday.entries.entry_aliases import OWN, SHARED
+from tests.everyday.entries.known_sides import KNOWN
 from tests.everyday.entries.late_iterators import LATE
 
 RARE = 4242  # which no trial meets: the functions compare seven times a number
@@ -14,7 +15,7 @@ RARE = 4242  # which no trial meets: the functions compare seven times a number
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("blocks", [True, False])
-@pytest.mark.parametrize("process", [*SHARED, *LATE])
+@pytest.mark.parametrize("process", [*SHARED, *LATE, *KNOWN])
 def test_a_rare_change_is_seen_under_every_name(process, blocks, request) -> None:
     if not blocks:
         request.getfixturevalue("no_blocks")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import dis
 import sys
+from collections.abc import Iterator
+from types import FrameType
 from typing import Any
 
 import torch
@@ -55,7 +58,17 @@ def _folded(items: Any) -> Any:
     if isinstance(items, ConditionRounds) and items.recorder is not None:
         return ConditionFold(items.recorder)
     found = iterator_of(items)
+    if type(found) is Loop and isinstance(items, Iterator) and _is_asked_elsewhere(items, sys._getframe(2)):
+        what = "a loop of any length goes through an iterator that is asked elsewhere, too"
+        found.recorder.refuse(what, "Go through a list of it: items = list(items).")
     return Fold(found.recorder, found.source) if type(found) is Loop else found
+
+
+def _is_asked_elsewhere(items: Any, frame: FrameType) -> bool:
+    """Whether code loads a variable that has an iterator more than once."""
+    names = {name for name, thing in frame.f_locals.items() if thing is items}
+    loads = [each for each in dis.get_instructions(frame.f_code) if each.opname.startswith("LOAD_")]
+    return sum(each.argval in names for each in loads if isinstance(each.argval, str)) > 1
 
 
 FOLDED = HandedOver(_folded)
