@@ -1,4 +1,4 @@
-"""Functions in which a side that hardly any data take gives a container that other code knows, and that changes then."""
+"""Functions in which a side that hardly any data take gives a container that other code knows, and that changes."""
 
 from __future__ import annotations
 

@@ -11,6 +11,12 @@ from tests.campaigns.check import difference
 from tests.everyday.case import loaded
 
 
+@pytest.fixture(autouse=True)
+def _checking(monkeypatch):
+    """As it is before `torch.compile`, which switches the checks of all distributions off for good."""
+    monkeypatch.setattr(D.Distribution, "_validate_args", True)
+
+
 class Model(torch.nn.Module):
     """A model whose last step is a function with a distribution."""
 

@@ -14,7 +14,7 @@ LONG = torch.tensor([1, 2, 3])
 
 
 def of_texts(words: list[str]) -> Any:
-    return torch.tensor([len(word) for word in words if len(word) > 50])
+    return torch.tensor([len(word) for word in words if len(word) > 50], dtype=torch.int64)
 
 
 DATA = [
@@ -40,6 +40,17 @@ def test_no_size_is_claimed_that_data_decides(process: Any, example: Any, other:
     assert field.shape is not None
     assert len(field.shape) == got.dim()
     assert all(size in (None, now) for size, now in zip(field.shape, got.shape, strict=True))
+
+
+def test_the_dtype_of_a_list_that_is_empty_on_the_example_is_not_taken_for_that_of_others() -> None:
+    def process(words: list[str]) -> Any:
+        return torch.tensor([len(word) for word in words if len(word) > 50])
+
+    with pytest.warns(UserWarning, match="float32 .* instead of int64"):
+        mod = tracepack.trace(process, ["a", "b"])
+    assert mod(["c", "d"]).dtype == torch.float32
+    with pytest.raises(tracepack.GuardError, match="got True; expected False"):
+        mod(["a", "b" * 60])
 
 
 def test_sizes_that_data_does_not_decide_are_claimed() -> None:
