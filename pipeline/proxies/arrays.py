@@ -211,3 +211,9 @@ def handing_on(given: Iterable[Any], found: Any) -> Any:
         known = (each for each in given if type(each) is TracedArray and each.handed_on)
         found.handed_on = any(np.may_share_memory(found.concrete, each.concrete) for each in known)
     return found
+
+
+def refuse_known(tracer: Tracer, written: Iterable[Any]) -> None:
+    """Refuses to write into an array that other code may know."""
+    if any(type(each) is TracedArray and each.handed_on for each in written):
+        tracer.refuse("an array from a side of a choice, which other code may know, is changed", "Copy it: x.copy().")

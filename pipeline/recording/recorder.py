@@ -26,7 +26,7 @@ from ...ops.runtime.primitives.numpy import writes
 from ...ops.runtime.state import State
 from ...ops.runtime.user_code import user_line
 from ...ops.tracing_hook import Application, current, innermost, recording
-from ..proxies.arrays import TracedArray, handing_on
+from ..proxies.arrays import handing_on, refuse_known
 from ..proxies.base import is_traced
 from ..proxies.branches import BRANCH
 from ..proxies.loops.rounds import Rounds
@@ -280,21 +280,19 @@ class Recorder(TorchFunctionMode):
             return running.array(name, *args, **kwargs)
         with self.refusing(), torch._C.DisableTorchFunction():
             refuse_errstate(self)
-            outputs = outputs_of(kwargs)
-            if writes(name) or outputs:
-                self.allow_array_write([*outputs, *(args[:1] if writes(name) else ())])
+            if writes(name) or outputs_of(kwargs):
+                self.allow_array_write(outputs_of(kwargs))
+                refuse_known(self, [*outputs_of(kwargs), *(args[:1] if writes(name) else ())])
             return handing_on(args, self.apply(Operator(name), resolve(name), args, kwargs))
 
     def array_rank(self, array: Any) -> int:
         """The rank of an array of the recording, guarded where sizes may decide it."""
         return array_rank(self, array)
 
-    def allow_array_write(self, outputs: Sequence[Any]) -> None:
+    def allow_array_write(self, outputs: Iterable[Any]) -> None:
         """Refuses to write into an array from outside of this recording, where such are to take results, too."""
         if current() is not self:
             self.refuse("a branch writes to a numpy array", "Write before or after it, or use torch functions inside.")
-        if any(type(out) is TracedArray and out.handed_on for out in outputs):
-            self.refuse("an array from a side of a choice, which other code may know, is changed", "Copy it: x.copy().")
         if any(type(out) is np.ndarray for out in outputs):
             self.refuse("an array from outside takes a result", "Use the form without out=, or without the `=`.")
 
