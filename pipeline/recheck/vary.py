@@ -179,7 +179,7 @@ def _far(tensor: torch.Tensor, beyond: float) -> torch.Tensor:
 
 
 MOST_MET = 12
-_LARGEST_SIZE = 10_000
+_LARGEST_SIZE = 1000
 
 
 def _met(leaves: Sequence[Any], known: Iterable[Any]) -> Iterator[list[Any]]:

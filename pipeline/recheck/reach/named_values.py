@@ -15,7 +15,8 @@ import torch
 
 MOST_NUMBERS = 5
 MOST_TEXTS = 8
-_LARGEST = 1e5
+_LARGEST = 5000
+_LARGEST_IN_TENSORS = 1000  # of whole numbers, which may be sizes, or how often rows are repeated
 _LONGEST = 40
 _PERIOD = 12  # in how many items a text or a number is met in every way, some twice
 _MOST_SIZES = 4
@@ -124,7 +125,7 @@ class _Numbers:
         whole = not item.is_floating_point()
         if item.dtype is torch.bool or item.is_complex() or item.device.type == "meta" or item.dtype.itemsize < 2:
             return item
-        if whole and (self.number % 1 or abs(self.number) > torch.iinfo(item.dtype).max):
+        if whole and (self.number % 1 or abs(self.number) > min(_LARGEST_IN_TENSORS, torch.iinfo(item.dtype).max)):
             return item
         found = item.detach().clone(memory_format=torch.contiguous_format).view(-1)
         for turn, number in enumerate(_beside(self.number)):
