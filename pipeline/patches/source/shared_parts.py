@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping, MappingView
-from types import CellType, FrameType, FunctionType, MethodType, ModuleType
+from types import CellType, FrameType, FunctionType, GeneratorType, MethodType, ModuleType
 from typing import Any
 
 from ....ops.runtime.user_code import is_own
@@ -77,8 +77,11 @@ def _parts(thing: Any) -> list[Any] | None:
             return [thing.cell_contents]
         except ValueError:
             return None
-    if isinstance(thing, Iterator | MappingView):  # it looks at what it was made of whenever it is asked
-        return gc.get_referents(thing)
+    if isinstance(thing, GeneratorType):
+        inner = thing.gi_frame
+        return [*inner.f_locals.values()] if inner is not None and is_own(thing.gi_code.co_filename) else None
+    if isinstance(thing, Iterator | MappingView) and type(thing).__module__ in ("builtins", "itertools"):
+        return gc.get_referents(thing)  # it looks at what it was made of whenever it is asked
     if isinstance(thing, _NO_OBJECTS) or type(thing).__module__ in ("builtins", "torch", "numpy"):
         return None
     held = getattr(thing, "__dict__", None)
