@@ -17,11 +17,20 @@ _CHANGING = (list, dict, set, np.ndarray)
 
 
 def is_known_elsewhere(result: Any) -> bool:
-    """Whether something else than a result holds it, or what is in it; the result is held by one variable."""
-    fresh = list[Any]()
-    if _changes(result) and (_references(result) > _references(fresh) or _is_view(result)):
+    """Whether something else holds a result, or what is in it, than one variable of the code that asks."""
+    if _changes(result) and (sys.getrefcount(result) > _OF_RESULT or _is_view(result)):
         return True
     return _holds_known(result)
+
+
+def _asked(result: Any) -> int:
+    return sys.getrefcount(result)
+
+
+def _of_result() -> int:
+    """The references to a new container where it is asked about as above."""
+    fresh = list[Any]()
+    return _asked(fresh)
 
 
 def _holds_known(container: Any) -> bool:
@@ -37,10 +46,6 @@ def _of_fresh() -> int:
     for item in _items([[]]):
         return sys.getrefcount(item)
     return 0
-
-
-def _references(thing: Any) -> int:
-    return sys.getrefcount(thing)
 
 
 def _changes(thing: Any) -> bool:
@@ -59,7 +64,7 @@ def _items(container: Any) -> Iterable[Any]:
     return container if isinstance(container, list | tuple | set) else ()
 
 
-_OF_FRESH = _of_fresh()
+_OF_FRESH, _OF_RESULT = _of_fresh(), _of_result()
 
 
 def containers_in(tree: Any) -> Iterator[tuple[Any, list[Any]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import tracepack
@@ -9,6 +10,7 @@ from tests.everyday.case import loaded
 from tests.everyday.entries.entry_aliases import OWN, SHARED
 from tests.everyday.entries.known_sides import KNOWN
 from tests.everyday.entries.late_iterators import LATE
+from tracepack.pipeline.recording.leaves.known_results import is_known_elsewhere
 
 RARE = 4242  # which no trial meets: the functions compare seven times a number
 
@@ -45,3 +47,13 @@ def test_what_has_one_name_is_recorded_for_any_length(process, no_blocks) -> Non
     mod = loaded(process, OWN[process])
     for items in (OWN[process] * 2, OWN[process][:1], OWN[process][::-1]):
         assert mod(items) == process(items)
+
+
+def test_what_a_side_makes_itself_is_known_nowhere_else() -> None:
+    kept = [1]
+
+    def asked(container):
+        return is_known_elsewhere(container)
+
+    assert [asked([1]), asked(([1], {"a": [2]})), asked(np.ones(2))] == [False] * 3
+    assert [asked(kept), asked((kept,)), asked({"a": kept}), asked(np.ones(2)[:1])] == [True] * 4
