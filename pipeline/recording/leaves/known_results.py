@@ -18,7 +18,7 @@ _CHANGING = (list, dict, set, np.ndarray)
 
 def is_known_elsewhere(result: Any) -> bool:
     """Whether something else holds a result, or what is in it, than one variable of the code that asks."""
-    if _changes(result) and (sys.getrefcount(result) > _OF_RESULT or _is_view(result)):
+    if _changes(result) and (sys.getrefcount(result) > _of_result() or _is_view(result)):
         return True
     return _holds_known(result)
 
@@ -28,7 +28,10 @@ def _asked(result: Any) -> int:
 
 
 def _of_result() -> int:
-    """The references to a new container where it is asked about as above."""
+    """The references to a new container where it is asked about as above.
+
+    Counted at each question: a hook on frames (torch.compile sets one) keeps arguments of calls for one more.
+    """
     fresh = list[Any]()
     return _asked(fresh)
 
@@ -64,7 +67,7 @@ def _items(container: Any) -> Iterable[Any]:
     return container if isinstance(container, list | tuple | set) else ()
 
 
-_OF_FRESH, _OF_RESULT = _of_fresh(), _of_result()
+_OF_FRESH = _of_fresh()
 
 
 def containers_in(tree: Any) -> Iterator[tuple[Any, list[Any]]]:
