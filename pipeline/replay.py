@@ -6,9 +6,8 @@ Python's objects stays there from call to call, so that state shows; all of it i
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -17,8 +16,6 @@ import torch
 
 from ..ops.engines.rest import Exactly
 from ..ops.graph.errors import TracepackError
-from ..ops.graph.operators.names import FLOAT_ONLY, KEY_ORDER, KEYWORD_ORDER, LIST_ONLY, SOME_FLOAT, TENSOR_ONLY
-from ..ops.graph.program import Parameter
 from ..ops.graph.traverse import bodies
 from ..ops.runtime.interrupts.unheard import Unheard
 from ..ops.runtime.primitives.control_flow import LimitedRounds
@@ -30,20 +27,20 @@ from .patches.library.moments import Elsewhere, other_answer
 from .patches.print import muted
 from .pipeline import Pipeline
 from .recheck.answers import by_chance, difference, shares_otherwise
-from .recheck.containers import classes_of, has_dict, ordered, plain
-from .recheck.glimpses import has_float, itself, named_ints, one_float, one_whole, outline, parameter, shapes, whole
-from .recheck.key_order import has_order, key_orders, turned
+from .recheck.containers import has_dict, ordered, plain
+from .recheck.glimpses import outline, shapes
+from .recheck.key_order import key_orders
 from .recheck.mismatch import Mismatch, note, raised
 from .recheck.reach.later import Moves, in_later_states, moved
 from .recheck.reach.objects import Objects
-from .recheck.sizes import has_other_dtypes
+from .recheck.reach.solved_numbers import solved_numbers
+from .recheck.reach.unseen_sides import Sides, leading_there
 from .recheck.uninitialised import Filled, examples_within, fills, is_unchecked, is_uninitialised, trusts_values
 from .recheck.vary import clones, ones
 from .recording.recorder import Recorder
 from .recording.rollback import States, Undo
 
 TRIES = 4  # of a function that may give other results by chance, as some reductions in several threads do
-ROUNDED = (math.ceil, math.floor)  # the ints that are tried for a float, beside those that the code names
 Made = TypeVar("Made")
 CALLS = 3  # in a row, with the example itself
 MOST_ROUNDS = 20  # of a loop on other data than the example: it may never end, or double its tensors each time
@@ -74,6 +71,7 @@ class Replay:
         self.process, self.examples, self.recorder, self.objects = process, examples, recorder, objects
         self.stateful, self.until = pipeline.stateful, time.perf_counter() + max(MOST_SECONDS, seconds)
         self.pipeline = pipeline.session() if self.stateful else pipeline
+        self.sides = Sides(self.pipeline._runner.plan)
         self.values, self.fills = not is_uninitialised(pipeline.graph), fills(pipeline.graph)
         self.shapes: list[tuple[Sequence[Any], Any]] = []
         self.moving: Moves = []
@@ -87,9 +85,9 @@ class Replay:
 
     def recorded_after(self, more: int, record: Callable[[], Made]) -> Made | None:
         """One more recording, after some calls and `more`, with what they left in objects; None where that fails."""
-        with self._aside(), suppress(Exception):
+        with self.aside(), suppress(Exception):
             for _ in range(CALLS + more):
-                self._plain(self.examples.alike(self.examples.leaves))
+                self.plain(self.examples.alike(self.examples.leaves))
             self.recorder.generators.restore()
             return record()
         return None
@@ -98,94 +96,21 @@ class Replay:
         """How function and pipeline differ where dicts come as plain dicts, or as OrderedDicts; empty if not at all."""
         own = self.examples
         kinds = [plain] * bool(own.originals) + [ordered] * any(has_dict(item.tree) for item in own.items)
-        return next((f for kind in kinds if (f := self._first_call(own.leaves, replace(own, dicts=kind))[1])), "")
+        return next((f for kind in kinds if (f := self.first_call(own.leaves, replace(own, dicts=kind))[1])), "")
 
-    def marks(self, names: Sequence[str]) -> list[tuple[str, Sequence[str]]]:
-        """What calls must keep to beyond the types of inputs, since another answer follows where they do not."""
-        items, leaves = self.examples.items, self.examples.leaves
-        found: list[tuple[str, Sequence[str]]] = [
-            (KEY_ORDER, [item.name]) for index, item in enumerate(items) if self._hangs_on_order(index, item)
-        ]
-        keywords = list(self.examples.collected)
-        if len(keywords) > 1:
-            others = [item for item in items if item.name not in keywords]
-            last = [item for item in reversed(items) if item.name in keywords]
-            if self._hangs_on(replace(self.examples, items=(*others, *last)), leaves):
-                found.append((KEYWORD_ORDER, keywords))
-        for index, leaf in enumerate(leaves):
-            if isinstance(leaf, list) and any(self._hangs_on_class({index: made}) for made in classes_of(leaf)):
-                found.append((LIST_ONLY, [names[index]]))
-        found += self._float_marks(names)
-        tensors = [index for index, leaf in enumerate(leaves) if type(leaf) is torch.Tensor]
-        hangs = bool(tensors) and self._hangs_on_class(dict.fromkeys(tensors, parameter))
-        return [*found, (TENSOR_ONLY, [names[index] for index in tensors])] if hangs else found
-
-    def _float_marks(self, names: Sequence[str]) -> list[tuple[str, Sequence[str]]]:
-        """The inputs in which an int gives another answer than a float: one int, or ints for all floats at once."""
-        leaves = self.examples.leaves
-        floats = {index: leaf for index, leaf in enumerate(leaves) if has_float(leaf)}
-        ints = (*ROUNDED, *named_ints(self.objects.plain_values()))
-
-        def sees(change: Callable[[int, Any, Any], Any]) -> bool:
-            tried = ([change(n, leaf, to) if n in floats else leaf for n, leaf in enumerate(leaves)] for to in ints)
-            found = (self._hangs_on(self.examples, each, refusing=False) for each in tried)
-            return any(other or has_other_dtypes(self.pipeline.graph, self.shapes[-1:]) for other in found)
-
-        def alone(index: int) -> bool:
-            return sees(lambda n, leaf, to: one_whole(leaf, to) if n == index else leaf)
-
-        def all_but_one(index: int) -> bool:
-            return sees(lambda n, leaf, to: one_float(leaf, to) if n == index else whole(leaf, to))
-
-        only = [index for index in floats if alone(index)]
-        for index in only:
-            del floats[index]
-        if not floats or not sees(lambda n, leaf, to: whole(leaf, to)):
-            return [(FLOAT_ONLY, [names[index]]) for index in only]
-        if any(map(all_but_one, floats)):  # the other answer hangs on some of them, and nothing tells which
-            return [(FLOAT_ONLY, [names[index]]) for index in (*only, *floats)]
-        return [*((FLOAT_ONLY, [names[index]]) for index in only), (SOME_FLOAT, [names[index] for index in floats])]
-
-    def _hangs_on_class(self, other: Mapping[int, Callable[[Any], Any]]) -> bool:
-        """Whether the function answers otherwise where some inputs are of another class, which no pipeline sees."""
-        if self.stateful or time.perf_counter() > self.until:
-            return False
-        leaves = self.examples.leaves
-        given, handed = clones(leaves), [other.get(n, itself)(leaf) for n, leaf in enumerate(clones(leaves))]
-        args, kwargs = self.examples.call(given)
-        with self._aside(), plainly():  # a model may ask, too
-            try:
-                got = self.pipeline(*args, **kwargs)
-                return bool(self._difference(self._plain(handed), got))
-            except TracepackError:
-                return False
-            except Exception:  # the function takes no such class
-                return True
-
-    def _hangs_on_order(self, number: int, item: Parameter) -> bool:
-        if not has_order(item.tree):
-            return False
-        items, other = self.examples.items, replace(item, tree=turned(item.tree))
-        examples = replace(self.examples, items=(*items[:number], other, *items[number + 1 :]))
-        return self._hangs_on(examples, self.examples.leaves)
-
-    def _hangs_on(self, examples: Examples, leaves: Sequence[Any], refusing: bool = True) -> bool:
-        """Whether function and pipeline differ in a call; `refusing`: or one of them refuses it."""
-        ran, found = self._first_call(leaves, examples)
-        return bool(found) or (refusing and not ran)
-
-    def _first_call(self, leaves: Sequence[Any], examples: Examples) -> tuple[bool, str]:
+    def first_call(self, leaves: Sequence[Any], examples: Examples) -> tuple[bool, str]:
+        """Calls both in their initial state, with other arguments; what they leave is removed. As `_call` returns."""
         if self.stateful:
             self.pipeline.reset()
         before, self.examples = self.examples, examples
         try:
-            with self._aside():
+            with self.aside():
                 return self._call(leaves)
         finally:
             self.examples = before
 
     def _in_turn(self) -> Mismatch | None:
-        with self._aside():
+        with self.aside():
             for number in range(CALLS):
                 before = self.objects.state()
                 ran, found = self._call(self.examples.leaves, own=True)
@@ -210,7 +135,21 @@ class Replay:
                     return self._judged(found, leaves)
                 if not ran and self.stateful:
                     break
-            return None if self.stateful else self._after_many_calls(moving, before)
+            if self.stateful:
+                return None
+            return self._on_unseen_sides() or self._after_many_calls(moving, before)
+
+    def _on_unseen_sides(self) -> Mismatch | None:
+        """Compares calls on data that take sides of choices which no other data took."""
+        if self.trusts:
+            return None
+        kept, known = len(self.shapes), [*self._known(), *solved_numbers(self.pipeline.graph)]
+        for leaves in leading_there(self.sides, self._run, self.examples.leaves, known):
+            _, found = self._call(leaves)
+            if found:
+                return self._judged(found, leaves)
+        del self.shapes[kept:]
+        return None
 
     def _within(self, context: AbstractContextManager[Any]) -> str:
         self.within = context
@@ -262,7 +201,7 @@ class Replay:
         self.pipeline.reset()
         self.exact = False  # a lowered model may sum in another order
         others = next(self._trials(), self.examples.leaves)  # what a hook left of the example would be right for it
-        with self._aside(), plainly():
+        with self.aside(), plainly():
             for leaves in (self.examples.leaves, self.examples.leaves, others):
                 before = self.objects.state()
                 ran, found = self._call(leaves)
@@ -278,9 +217,18 @@ class Replay:
             return self._moved(moving) or self._after_many_calls(moving, before)
 
     def _trials(self) -> Iterator[list[Any]]:
+        return examples_within(self.pipeline.graph, self.examples.leaves, self._known())
+
+    def _known(self) -> list[Any]:
+        """The numbers and texts that the function's code names."""
         with as_written():  # a block has its constants elsewhere
-            known = self.objects.plain_values()
-        return examples_within(self.pipeline.graph, self.examples.leaves, known)
+            return [*self.objects.plain_values()]
+
+    def _run(self, leaves: Sequence[Any]) -> Any:
+        """What the pipeline answers on other data than the example."""
+        args, kwargs = self.examples.call(clones(leaves))
+        with LimitedRounds(MOST_ROUNDS), tried_on_cpu():
+            return self.pipeline(*args, **kwargs)
 
     def _call(self, leaves: Sequence[Any], own: bool = False) -> tuple[bool, str]:
         """Calls both: returns whether both ran, and how they differ; empty where one of them refuses its inputs."""
@@ -288,7 +236,7 @@ class Replay:
         given, handed = alike(leaves), alike(leaves)
         try:
             args, kwargs = self.examples.call(given)
-            with nullcontext() if own else LimitedRounds(MOST_ROUNDS), tried_on_cpu():
+            with nullcontext() if own else LimitedRounds(MOST_ROUNDS), tried_on_cpu(), self.sides.watched():
                 got = self.pipeline(*args, **kwargs)
         except TracepackError as error:
             return False, f"it refuses its own example: {error}" if own and self._runs(leaves, alike) else ""
@@ -297,11 +245,11 @@ class Replay:
         before = models_run()
         try:
             with self.within:
-                wanted = self._plain(handed)
+                wanted = self.plain(handed)
         except Exception as error:
             return False, raised(error, own)
         self.exact = self.exact and models_run() == before  # an op made by the function has nothing lowered
-        found = self._difference(wanted, got) or self._difference(handed, given)
+        found = self.difference(wanted, got) or self.difference(handed, given)
         found = found or (shares_otherwise([wanted, handed], [got, given]) if own else "")
         open_to_chance = bool(found) and not self.objects.first_change() and key_orders(wanted) == key_orders(got)
         if open_to_chance and not isinstance(self.within, Elsewhere) and self._is_chancy(wanted, got, leaves, alike):
@@ -311,21 +259,23 @@ class Replay:
 
     def _is_chancy(self, wanted: Any, got: Any, leaves: Sequence[Any], alike: Callable[[Any], list[Any]]) -> bool:
         """Whether the function itself gives another result for the same inputs, at times."""
-        results = [wanted, *(self._plain(alike(leaves)) for _ in range(TRIES))]
-        return by_chance(results, self._difference, rounded=not difference(wanted, got, values=self.values))
+        results = [wanted, *(self.plain(alike(leaves)) for _ in range(TRIES))]
+        return by_chance(results, self.difference, rounded=not difference(wanted, got, values=self.values))
 
     def _runs(self, leaves: Sequence[Any], alike: Callable[[Sequence[Any]], list[Any]]) -> bool:
         with suppress(Exception):
-            self._plain(alike(leaves))
+            self.plain(alike(leaves))
             return True
         return False
 
-    def _difference(self, wanted: Any, got: Any) -> str:
+    def difference(self, wanted: Any, got: Any) -> str:
+        """How two results differ; empty if not at all."""
         if self.examples.dicts is not None:  # a dict that is handed on keeps its class
             wanted, got = plain(wanted), plain(got)
         return difference(wanted, got, values=self.values, exact=self.exact)
 
-    def _plain(self, leaves: Sequence[Any]) -> Any:
+    def plain(self, leaves: Sequence[Any]) -> Any:
+        """What the function gives."""
         args, kwargs = self.examples.call(leaves)
         before = outline([args, kwargs])
         with torch.no_grad(), Exactly(), as_written(), tried_on_cpu():
@@ -334,7 +284,7 @@ class Replay:
         return result
 
     @contextmanager
-    def _aside(self) -> Iterator[None]:
+    def aside(self) -> Iterator[None]:
         """Runs calls of the function whose traces are removed: text, warnings, state, and writes to memory."""
         generators = self.recorder.generators
         generators.restore()

@@ -26,6 +26,7 @@ from ..ops.runtime.interrupts.verbs import undisturbed
 from ..ops.runtime.placement import runs_on
 from ..ops.runtime.user_code import first_line, unpacks, writing_line
 from ..ops.tracing_hook import current, recording
+from .asked_marks import AskedMarks
 from .attempts import GivenUp, agreeing, guards_of, with_filled_caches
 from .blame import advice_on, blamed, name_of, refuse_swallowed, with_own_line
 from .examples import Examples, describe
@@ -233,7 +234,7 @@ class _Tracing:
         forget_sizes(graph, parameters, replay.shapes)
         prove_sizes(graph, parameters, self.examples.leaves)
         forget_contradicted(graph, parameters, replay.shapes)
-        if marks := replay.marks(self.names):
+        if marks := AskedMarks(replay).marks(self.names):
             found = _here(replace(found.program, graph=with_marks(graph, marks)))
         return found
 

@@ -72,17 +72,20 @@ class Mismatch:
         )
 
 
+_DURING_LOOP = ("changed size during iteration", "keys changed during iteration", "mutated during iteration")
+
+
 def raised(error: Exception, own: bool) -> str:
     """How a pipeline that answers differs from the function, which raises; empty where that need not be a difference.
 
     A function may refuse data that were made up, which a pipeline computes. An assertion of a TorchScript function that
-    is called in it is another matter: the recording has seen nothing of it.
+    is called in it is another matter: the recording has seen nothing of it. So is a loop over what it changes.
 
     Args:
         error: what the function raised.
         own: whether it did so on its own example.
     """
-    if not own and not isinstance(error, torch.jit.Error):
+    if not own and not isinstance(error, torch.jit.Error) and not str(error).endswith(_DURING_LOOP):
         return ""
     said = (str(error).strip().splitlines() or [""])[-1]  # the lines before are TorchScript's stack
     return f"it answers where the function raises {type(error).__name__}: {said}"

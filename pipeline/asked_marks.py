@@ -1,0 +1,114 @@
+"""What calls must keep to beyond the types of inputs, since the function answers otherwise where they do not."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from ..ops.graph.errors import TracepackError
+from ..ops.graph.operators.names import FLOAT_ONLY, KEY_ORDER, KEYWORD_ORDER, LIST_ONLY, SOME_FLOAT, TENSOR_ONLY
+from ..ops.graph.program import Parameter
+from ..ops.tracing_hook import plainly
+from .recheck.containers import classes_of
+from .recheck.glimpses import has_float, itself, named_ints, one_float, one_whole, parameter, whole
+from .recheck.key_order import has_order, turned
+from .recheck.sizes import has_other_dtypes
+from .recheck.vary import clones
+
+if TYPE_CHECKING:
+    from .examples import Examples
+    from .replay import Replay
+
+ROUNDED = (math.ceil, math.floor)  # the ints that are tried for a float, beside those that the code names
+
+
+class AskedMarks:
+    """Calls that ask what a function's answer hangs on.
+
+    Args:
+        replay: holds the pipeline against the function.
+    """
+
+    def __init__(self, replay: Replay) -> None:
+        self.replay = replay
+
+    def marks(self, names: Sequence[str]) -> list[tuple[str, Sequence[str]]]:
+        """What calls must keep to beyond the types of inputs, since another answer follows where they do not."""
+        items, leaves = self.replay.examples.items, self.replay.examples.leaves
+        found: list[tuple[str, Sequence[str]]] = [
+            (KEY_ORDER, [item.name]) for index, item in enumerate(items) if self._hangs_on_order(index, item)
+        ]
+        keywords = list(self.replay.examples.collected)
+        if len(keywords) > 1:
+            others = [item for item in items if item.name not in keywords]
+            last = [item for item in reversed(items) if item.name in keywords]
+            if self._hangs_on(replace(self.replay.examples, items=(*others, *last)), leaves):
+                found.append((KEYWORD_ORDER, keywords))
+        for index, leaf in enumerate(leaves):
+            if isinstance(leaf, list) and any(self._hangs_on_class({index: made}) for made in classes_of(leaf)):
+                found.append((LIST_ONLY, [names[index]]))
+        found += self._float_marks(names)
+        tensors = [index for index, leaf in enumerate(leaves) if type(leaf) is torch.Tensor]
+        hangs = bool(tensors) and self._hangs_on_class(dict.fromkeys(tensors, parameter))
+        return [*found, (TENSOR_ONLY, [names[index] for index in tensors])] if hangs else found
+
+    def _float_marks(self, names: Sequence[str]) -> list[tuple[str, Sequence[str]]]:
+        """The inputs in which an int gives another answer than a float: one int, or ints for all floats at once."""
+        leaves = self.replay.examples.leaves
+        floats = {index: leaf for index, leaf in enumerate(leaves) if has_float(leaf)}
+        ints = (*ROUNDED, *named_ints(self.replay.objects.plain_values()))
+
+        def sees(change: Callable[[int, Any, Any], Any]) -> bool:
+            tried = ([change(n, leaf, to) if n in floats else leaf for n, leaf in enumerate(leaves)] for to in ints)
+            found = (self._hangs_on(self.replay.examples, each, refusing=False) for each in tried)
+            return any(
+                other or has_other_dtypes(self.replay.pipeline.graph, self.replay.shapes[-1:]) for other in found
+            )
+
+        def alone(index: int) -> bool:
+            return sees(lambda n, leaf, to: one_whole(leaf, to) if n == index else leaf)
+
+        def all_but_one(index: int) -> bool:
+            return sees(lambda n, leaf, to: one_float(leaf, to) if n == index else whole(leaf, to))
+
+        only = [index for index in floats if alone(index)]
+        for index in only:
+            del floats[index]
+        if not floats or not sees(lambda n, leaf, to: whole(leaf, to)):
+            return [(FLOAT_ONLY, [names[index]]) for index in only]
+        if any(map(all_but_one, floats)):  # the other answer hangs on some of them, and nothing tells which
+            return [(FLOAT_ONLY, [names[index]]) for index in (*only, *floats)]
+        return [*((FLOAT_ONLY, [names[index]]) for index in only), (SOME_FLOAT, [names[index] for index in floats])]
+
+    def _hangs_on_class(self, other: Mapping[int, Callable[[Any], Any]]) -> bool:
+        """Whether the function answers otherwise where some inputs are of another class, which no pipeline sees."""
+        if self.replay.stateful or time.perf_counter() > self.replay.until:
+            return False
+        leaves = self.replay.examples.leaves
+        given, handed = clones(leaves), [other.get(n, itself)(leaf) for n, leaf in enumerate(clones(leaves))]
+        args, kwargs = self.replay.examples.call(given)
+        with self.replay.aside(), plainly():  # a model may ask, too
+            try:
+                got = self.replay.pipeline(*args, **kwargs)
+                return bool(self.replay.difference(self.replay.plain(handed), got))
+            except TracepackError:
+                return False
+            except Exception:  # the function takes no such class
+                return True
+
+    def _hangs_on_order(self, number: int, item: Parameter) -> bool:
+        if not has_order(item.tree):
+            return False
+        items, other = self.replay.examples.items, replace(item, tree=turned(item.tree))
+        examples = replace(self.replay.examples, items=(*items[:number], other, *items[number + 1 :]))
+        return self._hangs_on(examples, self.replay.examples.leaves)
+
+    def _hangs_on(self, examples: Examples, leaves: Sequence[Any], refusing: bool = True) -> bool:
+        """Whether function and pipeline differ in a call; `refusing`: or one of them refuses it."""
+        ran, found = self.replay.first_call(leaves, examples)
+        return bool(found) or (refusing and not ran)
