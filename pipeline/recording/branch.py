@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch.utils import _pytree as pytree
 
@@ -324,6 +325,8 @@ def kind_of_result(leaf: Any) -> str:
     """What both branches have to give alike, and a loop has to keep, as text."""
     if isinstance(leaf, torch.Tensor):
         return f"{str(leaf.dtype).removeprefix('torch.')} of rank {leaf.dim()}"
+    if isinstance(leaf, np.ndarray):  # whose dtype and rank the code may ask for
+        return f"array of {leaf.dtype} of rank {leaf.ndim}"
     if type(leaf) is TracedOptional:
         return f"{type(leaf.sample).__name__} or None"
     if may_be_none(leaf):

@@ -40,7 +40,7 @@ def _other(name: str) -> Callable[..., Any] | None:
     return None if torch.compiler.is_dynamo_compiling() else _others.get().get(name)
 
 
-def _cond(pred: Any, on_true: Callable[..., Any], on_false: Callable[..., Any], operands: Any) -> Any:
+def choose(pred: Any, on_true: Callable[..., Any], on_false: Callable[..., Any], operands: Any) -> Any:
     if (other := _other("cond")) is not None:
         return other(pred, on_true, on_false, operands)
     if isinstance(pred, torch.Tensor) and takes_control_flow():
@@ -142,5 +142,5 @@ def _map(body: Callable[..., Any], lists: Any, constant: Any = (), *tests: Calla
     return [body(*items, *constant) for items in rounds if all(test(*items, *constant) for test in tests)]
 
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {"cond": _cond, "while_loop": _while, "map": _map}
+FUNCTIONS: dict[str, Callable[..., Any]] = {"cond": choose, "while_loop": _while, "map": _map}
 """The operators of control flow, which take subgraphs as functions."""

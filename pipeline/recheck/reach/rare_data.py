@@ -34,8 +34,10 @@ class RareData:
 
     def like(self, leaves: Sequence[Any]) -> list[Any]:
         """Other leaves of the same kinds: at times some of them alone."""
-        if self.random.random() < 0.5 or len(leaves) < 2:
-            return [self._other(leaf) for leaf in leaves]
+        choice = self.random.random()
+        if choice < 0.5 or len(leaves) < 2:
+            made = [self._other(leaf) for leaf in leaves]
+            return made if choice < 0.4 else self._with_named_sum(made)
         place = self.random.randrange(len(leaves))
         return [self._other(leaf) if place == index else leaf for index, leaf in enumerate(leaves)]
 
@@ -91,10 +93,16 @@ class RareData:
         choice = self.random.random()
         if made and choice < 0.3:  # the same item more than once
             return [self.random.choice(made) for _ in made]
+        return self._with_named_sum(made) if choice < 0.45 else made
+
+    def _with_named_sum(self, items: list[Any]) -> list[Any]:
+        """Items of which one is another, so that the whole numbers among them sum to one that code names."""
+        places = [place for place, item in enumerate(items) if type(item) is int]
         wanted = [number for number in self.numbers if type(number) is int]
-        if made and wanted and choice < 0.45 and all(type(item) is int for item in made):
-            made[-1] += self.random.choice(wanted) - sum(made)  # which code may compare with their sum
-        return made
+        if places and wanted:
+            total = sum(items[place] for place in places)
+            items[self.random.choice(places)] += self.random.choice(wanted) - total
+        return items
 
     def _tuple(self, items: tuple[Any, ...]) -> tuple[Any, ...]:
         made = [self._other(item) for item in items]
