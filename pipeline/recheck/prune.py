@@ -26,7 +26,7 @@ _RAISING = frozenset(
         "lookup_all", "index", "str_index", "str_rindex", "ord", "chr", "fsum", "statistics", "max", "min", "best_by",
         "zip_strict", "math_pow", "encode", "decode", "b64decode", "from_hex", "re_group", "re_start", "re_end",
         "category", "combining", "date", "decimal", "text", "with_entry", "item", "bool", "is_nonzero", "size",
-        "stride", "contains", *_BY_TEXTS,
+        "stride", "contains", "plain_code", *_BY_TEXTS,
     )
 )  # fmt: skip
 """Functions that raise for some values of the types that they take."""

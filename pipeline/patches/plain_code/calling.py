@@ -33,6 +33,7 @@ from ..source.shared_parts import shared_names
 from .called_models import CalledModel, recorded_models
 from .encoding import Encoding
 from .opaque import Opaque
+from .own_results import share
 from .plain_literals import NOT_PLAIN, UnplainError
 from .statements.beginnings import made_names
 
@@ -161,6 +162,7 @@ def _recorded(recorder: Recorder, text: str, given: list[Any], kind: Any, number
     arguments = (*recorder.arguments((text, kind, *given)), *graphs[len(given) :])
     varies = any(recorder.values.varies(leaf) for leaf in _leaves(given))
     output, stand_in = _wrapped(recorder, kind, found, varies)
+    share(text, kind, stand_in)
     recorder.nodes.append(Node(Operator("py.plain_code"), arguments, {}, output, tried_line(callers_only=True), True))
     return stand_in
 

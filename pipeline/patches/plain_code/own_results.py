@@ -1,0 +1,82 @@
+"""Which results of a block nothing else holds, so that code which goes on with them may change them."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from ...proxies.arrays import TracedArray
+from ...proxies.values.changing import Growing
+from .statements.beginnings import makes_new
+
+_READING = frozenset((
+    "len", "sum", "sorted", "max", "min", "any", "all", "enumerate", "zip", "reversed", "list", "tuple", "set", "dict",
+    "bool", "str", "range", "frozenset", "iter",
+))  # fmt: skip
+"""Functions that keep nothing but the items of what they are given."""
+
+
+def share(text: str, kind: Any, results: Any) -> None:
+    """Takes note of the results of a block that may be one another, or what the block was given: none may change them.
+
+    Args:
+        text: of the block.
+        kind: of its results.
+        results: what code goes on with.
+    """
+    function = ast.parse(text).body[-1]
+    assert isinstance(function, ast.FunctionDef)
+    given = [part.value for part in ast.walk(function) if isinstance(part, ast.Return)]
+    match kind, given:
+        case ["tuple", *kinds], [ast.Tuple(parts)]:
+            for each, inner, part in zip(results, kinds, parts, strict=True):
+                _share(each, inner, _is_own(part, function))
+        case _:
+            _share(results, kind, all(value is not None and _is_own(value, function) for value in given))
+
+
+def _share(result: Any, kind: Any, own: bool) -> None:
+    if isinstance(result, tuple | dict):
+        for each in result.values() if isinstance(result, dict) else result:
+            _share(each, None, False)
+    elif isinstance(result, Growing):
+        result.handed_on = not own or not isinstance(kind, list) or isinstance(kind[1], list)
+    elif type(result) is TracedArray:
+        result.handed_on = kind is None or "own" not in kind
+
+
+def _is_own(value: ast.expr, function: ast.FunctionDef) -> bool:
+    """Whether an expression gives what no other variable holds, and nothing that the block was given."""
+    if not isinstance(value, ast.Name):
+        return makes_new(value)
+    parents = {id(child): part for part in ast.walk(function) for child in ast.iter_child_nodes(part)}
+    uses = [part for part in ast.walk(function) if isinstance(part, ast.Name) and part.id == value.id]
+    return all(_keeps_apart(each, parents) for each in uses) and sum(_is_given(each, parents) for each in uses) == 1
+
+
+def _keeps_apart(use: ast.Name, parents: dict[int, ast.AST]) -> bool:
+    """Whether after some use of a variable no other one holds what it holds."""
+    match parents[id(use)]:
+        case ast.Assign([target], made) if target is use:
+            return makes_new(made)
+        case ast.AugAssign(target) if target is use:
+            return True
+        case ast.Call(ast.Name(name), arguments):
+            return name in _READING and use in arguments
+        case ast.For(target=target) | ast.comprehension(target=target):
+            return target is not use
+        case ast.Assign() | ast.AnnAssign() | ast.NamedExpr() | ast.Call() | ast.IfExp() | ast.keyword() | ast.BoolOp():
+            return False
+        case ast.List() | ast.Dict() | ast.Set() | ast.Yield() | ast.arg():
+            return False
+        case ast.Tuple():
+            return _is_given(use, parents)
+    return isinstance(use.ctx, ast.Load)
+
+
+def _is_given(use: ast.Name, parents: dict[int, ast.AST]) -> bool:
+    """Whether a use is what the block returns, or a part of that."""
+    outer = parents[id(use)]
+    return isinstance(outer, ast.Return) or (
+        isinstance(outer, ast.Tuple) and isinstance(parents.get(id(outer)), ast.Return)
+    )
