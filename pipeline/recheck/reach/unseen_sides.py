@@ -34,8 +34,9 @@ class Sides:
     """
 
     def __init__(self, plan: Plan) -> None:
-        self.plan, self.taken = plan, set[tuple[int, bool]]()
+        self.plan, self.taken, self.ran = plan, set[tuple[int, bool]](), set[int]()
         self._nodes: dict[CodeType, dict[int, Node]] = {}
+        self._graphs: dict[CodeType, int] = {}
         self._among = 0  # of how many names these were found
 
     @contextmanager
@@ -49,10 +50,20 @@ class Sides:
             sys.settrace(before)
 
     def are_open(self) -> bool:
-        """Whether a choice went one way only."""
-        return any((place, not way) not in self.taken for place, way in self.taken)
+        """Whether a choice went one way only, or a loop had no round."""
+        if any((place, not way) not in self.taken for place, way in self.taken):
+            return True
+        return not {*self._graphs.values()} <= self.ran
+
+    def count(self) -> int:
+        """How much has run."""
+        return len(self.taken) + len(self.ran)
 
     def _called(self, frame: FrameType, event: str, arg: Any) -> None:
+        if frame.f_code.co_filename == _PLAN:
+            self._nodes_of(frame.f_code)
+            self.ran.add(self._graphs.get(frame.f_code, 0))
+            return
         names, caller = _DECIDING.get(frame.f_code), frame.f_back
         if names is None:
             return
@@ -76,6 +87,7 @@ class Sides:
             functions = [each for found in names for each in found.values() if hasattr(each, "nodes")]
             functions += [vars(self.plan)[kind] for kind in ("checked", "fast") if kind in vars(self.plan)]
             self._nodes = {each.__code__: each.nodes for each in functions}
+            self._graphs = {each.__code__: id(each.graph) for each in functions}
         return self._nodes.get(code)
 
 
@@ -98,9 +110,9 @@ def leading_there(
     for _ in range(MOST_RUNS):
         if not sides.are_open() or time.thread_time() > until:
             return
-        tried, count = data.like(data.random.choice(kept)), len(sides.taken)
+        tried, count = data.like(data.random.choice(kept)), sides.count()
         with suppress(Exception), sides.watched():
             run(tried)
-        if len(sides.taken) > count:
+        if sides.count() > count:
             kept = [*kept, tried][-_MOST_KEPT:]
             yield tried
