@@ -238,6 +238,23 @@ def test_texts(reloaded: Any) -> None:
         check(mod(given), expected(estimator, given), "label probabilities", 1e-5)
 
 
+@pytest.mark.parametrize("kind", ["CountVectorizer", "TfidfVectorizer"])
+def test_neighbours_of_words_that_are_dropped(kind: str) -> None:
+    texts, make = (
+        ["the cat sat on the mat", "big dog ran to the cat", "fast red car 12"],
+        getattr(feature_extraction.text, kind),
+    )
+    with pytest.raises(tracepack.ScriptError) as caught:
+        tracepack.script(make(ngram_range=(1, 2)).fit(texts), example=texts)
+    assert "fit it with token_pattern='[a-zA-Z0-9]+', or ngram_range=(1, 1)." in str(caught.value)
+    for form in ({"ngram_range": (1, 2), "token_pattern": "[a-zA-Z0-9]+"}, {"ngram_range": (1, 1)}):
+        estimator = make(**form).fit(texts)
+        op = tracepack.script(estimator, example=texts)
+        for given in ("red a car", "to x the", "cat's sat on", "a b c the cat 12"):
+            wanted = estimator.transform([given]).toarray()
+            np.testing.assert_allclose(np.asarray(op([given])[0]).reshape(wanted.shape), wanted, atol=1e-6)
+
+
 @pytest.mark.parametrize(
     "estimator", [preprocessing.OneHotEncoder(), preprocessing.OrdinalEncoder(), tree.DecisionTreeClassifier()]
 )

@@ -5,16 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .converters import parts
 from .rows import Rows, rows_of
 
 _OTHERWISE = "Compute the same in the function that you trace, in numpy or torch."
 _OTHER = {"float64": "float32", "float32": "float64"}
 
 
-def working_fix(rows: Rows, convert: Callable[[Rows], Any]) -> str:
+_APART = (
+    "Words of one letter fall out before neighbours are joined, which no ONNX model does: fit it with "
+    "token_pattern='[a-zA-Z0-9]+', or ngram_range=(1, 1)."
+)
+
+
+def working_fix(estimator: Any, rows: Rows, convert: Callable[[Rows], Any]) -> str:
     """What to do about an estimator that is refused.
 
     Args:
+        estimator: the estimator.
         rows: the example that it was refused with.
         convert: converts it with other rows; raises where that is refused too.
     """
@@ -30,4 +38,11 @@ def working_fix(rows: Rows, convert: Callable[[Rows], Any]) -> str:
             continue
         verb = "It runs" if other == "float32" else "It answers alike"
         return f"{verb} in {other}: pass example=X.astype({form!r}); the op then takes {other}."
-    return _OTHERWISE
+    return _APART if any(map(_joins_words, parts(estimator))) else _OTHERWISE
+
+
+def _joins_words(estimator: Any) -> bool:
+    """Whether a vectorizer counts neighbours among the words that its usual pattern finds."""
+    settings = (getattr(estimator, name, None) for name in ("analyzer", "token_pattern", "ngram_range"))
+    analyzer, pattern, lengths = settings
+    return analyzer == "word" and pattern == r"(?u)\b\w\w+\b" and max(lengths or (1,)) > 1

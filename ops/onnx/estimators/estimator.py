@@ -50,7 +50,11 @@ def convert_estimator(estimator: Any, example: Any, name: str) -> tuple[bytes, t
     except ScriptError as error:
         if error.fix:
             raise
-        fix = working_fix(rows, lambda other: _tried(estimator, other, _answers(estimator, other, where), name, where))
+        fix = working_fix(
+            estimator,
+            rows,
+            lambda other: _tried(estimator, other, _answers(estimator, other, where), name, where),
+        )
         raise ScriptError(error.what, where=error.where, got=error.got, expected=error.expected, fix=fix) from error
 
 

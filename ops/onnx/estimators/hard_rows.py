@@ -19,6 +19,7 @@ NUMBERS = {
 }  # fmt: skip
 """Numbers of each kind that a guard may refuse."""
 _WORDS = 6  # of the example, that new texts are made of
+_TEXTS = 20  # of the example, whose words are set apart
 _TINY = (1e-8, 1e-31)
 _OTHER = (
     "\u00e9", "\u00df", "\u0130", "\ufb01", "\u65e5\u672c\u8a9e", "\u0301", "\u00a0", "\u2028", "\u200b", "\u2014",
@@ -110,7 +111,10 @@ def with_texts(rows: Rows, index: int, kind: str) -> Rows:
     made = [text for mark in between for text in _around(mark, words)]
     if kind != "not ascii":  # which has no guard of its own there
         made = [text for text in made if (re.search(r"\s\s", text) is not None) == (kind == "blanks")]
-    made += ["", " ", words[0][:1], words[0].upper(), " ".join(words).title()] if kind == "plain" else []
+    if kind == "plain":
+        made += ["", " ", words[0][:1], words[0].upper(), " ".join(words).title()]
+        # Words of one letter, which many vectorizers drop before they look for neighbours.
+        made += [" a ".join(text.split()) for text in dict.fromkeys(texts[:_TEXTS])]
     return with_column(rows, index, made)
 
 

@@ -198,7 +198,7 @@ class _Rebinding(ast.NodeTransformer):
             case ast.Subscript(ast.Name(name), ast.Constant() | ast.Name() as key) if name in self.names:
                 items = ast.copy_location(ast.Name(name, ast.Load()), node)
                 entry = ast.copy_location(ast.Subscript(items, key, ast.Load()), node)
-                value = ast.copy_location(ast.BinOp(entry, node.op, node.value), node)
+                value = ast.copy_location(ast.BinOp(called("unshared", node, entry), node.op, node.value), node)
                 return _made(name, called("with_entry", node, items, key, value), node)
         return node
 
