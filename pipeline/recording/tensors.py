@@ -173,6 +173,10 @@ class Values:
         if isinstance(result, torch.Tensor):
             self.versions[id(result)] = (result, version(result), line)
 
+    def share(self, outer: Values) -> None:
+        """Watches with the recording around a side: one for all that neither may change."""
+        self.captured, self.versions, self.given = outer.captured, outer.versions, outer.given
+
     def keep(self, given: Any, line: Any) -> None:
         """Has changes refused of the lists and dicts that a side of a choice gives, or the choice does."""
         self.given += [(*each, line) for each in containers_in(given)]

@@ -180,7 +180,7 @@ def entry_by_a_method_that_is_kept(flags):
 
 def sum_of_lists(flags):
     nested = [[[f]] for f in flags]
-    flat = sum(nested, [])
+    flat = sum(nested, [])  # noqa: RUF017  # as people write it
     for i, f in enumerate(flags):
         if f * 7 == 29694:
             nested[i][0].append(0)
