@@ -29,6 +29,7 @@ class Carried:
         later: those of lists that the function may change after the loop.
         unread: those of variables that nothing reads after the loop.
         shared: those of containers whose entries may have other names.
+        known: those of containers that have another name before the loop, so that no round may change them.
         left: the name of the variable that says whether the loop was left; empty where there is none.
     """
 
@@ -39,6 +40,7 @@ class Carried:
     unread: frozenset[int] = frozenset()
     left: str = ""
     shared: frozenset[int] = frozenset()
+    known: frozenset[int] = frozenset()
 
 
 def keeps_keys(start: Any, value: Any, after: Any, nodes: Sequence[Node]) -> bool:

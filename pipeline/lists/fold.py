@@ -185,11 +185,14 @@ class Fold(FoldNode):
         if type(start) is TracedList:
             items = start.like(value, list(found))
             items.shared = 2 if place in self.names.shared else items.shared
+            items.handed_on = items.handed_on or place in self.names.known
             return items.grow() if self.packing.holds_whole(place) else items
         if issubclass(type(start), TracedDict):
             table = start.like(value, dict(found))
             table.shared = 2 if place in self.names.shared else table.shared
+            table.handed_on = table.handed_on or place in self.names.known
             made = TracedSet(recorder, None, table) if place in self.sets else table
+            made.handed_on = table.handed_on
             return made.grow() if self.packing.holds_whole(place) else made
         return traced(recorder, value, float(found) if place in self.floats else own_copy(found), True)
 
@@ -204,7 +207,8 @@ class Fold(FoldNode):
             elif type(self.start[place]) is list:
                 if values[place] is not self.handed[place]:
                     self._refuse("carries another list than it began with", "Only append to it.")
-                if values[place] and place in self.names.shared and not self.packing.holds_whole(place):
+                shared = place in self.names.shared and not self.packing.holds_whole(place)
+                if values[place] and (shared or place in self.names.known):
                     self._refuse("appends to a list that has another name", "Give it the one name alone.")
                 self.appends[place].add(len(values[place]))
                 values = (*values[:place], self._without_objects(place, values[place]), *values[place + 1 :])

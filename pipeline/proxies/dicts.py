@@ -130,6 +130,7 @@ class TracedDict(Growing, Traced):
         return made._with(self)
 
     def __ior__(self, other: Any) -> Any:
+        self.refuse_known("dict")
         if self.loop is None:
             return self | other
         self.update(other)

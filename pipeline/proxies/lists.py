@@ -153,8 +153,7 @@ class TracedList(Growing, Traced):
         return self.tracer.scalar("cat_strings", other, self)
 
     def __iadd__(self, other: Any) -> Any:
-        if self.handed_on:
-            self.tracer.refuse("a list from a side of a choice, which other code may know, cannot be changed", CHANGE)
+        self.refuse_known("list")
         if self.loop is None:
             return self + other
         self._changed("extend", other)

@@ -26,6 +26,16 @@ def _of_sets(name: str) -> Callable[[Any, Any], Any]:
     return operator
 
 
+def _in_place(name: str) -> Callable[[Any, Any], Any]:
+    """Such an operator that changes a set, which is another value then."""
+
+    def operator(one: Any, other: Any) -> Any:
+        one.refuse_known("set")
+        return getattr(one, name)(other) if type(other) in _SETS else NotImplemented
+
+    return operator
+
+
 def _items(given: Any) -> Any:
     """The items of a container in a list."""
     if type(given) is TracedSet:
@@ -130,6 +140,7 @@ class TracedSet(Growing):
 
     __or__, __ror__ = _of_sets("union"), _of_sets("union")
     __and__, __rand__ = _of_sets("intersection"), _of_sets("intersection")
+    __ior__, __iand__, __isub__ = map(_in_place, ("union", "intersection", "difference"))
     __sub__, __le__, __ge__ = _of_sets("difference"), _of_sets("issubset"), _of_sets("issuperset")
 
     # -- changes -----------------------------------------------------------------------------------------------

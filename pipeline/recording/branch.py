@@ -57,7 +57,7 @@ class Branch(Recorder):
         self.data = data
         self.stood_in: Exception | None = None if data is None else data.error
         self.states = parent.states
-        self.values.captured, self.values.versions = parent.values.captured, parent.values.versions
+        self.values.share(parent.values)
         self.values.lift = self.lift
         self.lifted: dict[int, tuple[Any, Value]] = {}
         self.outer_versions: list[tuple[torch.Tensor, int]] = []

@@ -34,7 +34,6 @@ from ..recheck.diff import difference
 from ..recheck.vary import clones
 from ..rules.gradients import follow_grad_mode
 from .branch import ALL_RUN, FAILS, Branch, BranchRecording, kind_of_result, may_be_none
-from .leaves.known_results import containers_in
 from .recorder import Recorder
 from .results import optional, wrapped_result, wrapped_scalar
 from .sides.alike_sides import of_lists, on_example, types_of, with_none
@@ -288,7 +287,7 @@ class ControlFlow:
         self.watch_handed_on(args, wrapped)
         whole = pytree.tree_unflatten(list(wrapped), spec)
         if known:
-            self.recorder.values.given += [(*each, self.line) for each in containers_in(whole)]
+            self.recorder.values.keep(whole, self.line)
         return whole
 
     def watch_handed_on(self, args: tuple[Any, ...], results: Sequence[Any]) -> None:

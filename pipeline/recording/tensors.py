@@ -15,7 +15,7 @@ from ..proxies.base import is_traced
 from ..proxies.trees import tensor_type
 from ..rules.number_or_tensor import Chosen
 from .aliases import Twins, version
-from .leaves.known_results import contents
+from .leaves.known_results import containers_in, contents
 
 _WRITTEN = -1  # no tensor has this version
 
@@ -172,6 +172,14 @@ class Values:
         """Has a write refused into a result that may be a tensor from outside, as the first value of a loop is."""
         if isinstance(result, torch.Tensor):
             self.versions[id(result)] = (result, version(result), line)
+
+    def share(self, outer: Values) -> None:
+        """Watches with the recording around a side: one for all that neither may change."""
+        self.captured, self.versions, self.given = outer.captured, outer.versions, outer.given
+
+    def keep(self, given: Any, line: Any) -> None:
+        """Has changes refused of the lists and dicts that a side of a choice gives, or the choice does."""
+        self.given += [(*each, line) for each in containers_in(given)]
 
     def refuse_changes(self) -> None:
         """Refuses a function that wrote into a tensor from outside: its next run would start from another value.

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.campaigns import operators
+from tests.campaigns.branches import campaign as branches
 from tests.campaigns.engines import campaign as engines
 from tests.campaigns.functions import gradients, pipelines
 from tests.campaigns.interrupts import campaign as interrupts
@@ -33,6 +34,7 @@ def campaigns(jobs: int, most: int, fresh: bool) -> dict[str, Callable[[], Tally
         "pipelines": lambda: pipelines.run(None, jobs, fresh),
         "gradients": lambda: gradients.run(None, jobs, fresh),
         "loops": lambda: loops.run(None, jobs, fresh),
+        "branches": lambda: branches.run(None, jobs, fresh),
         "interrupts": lambda: interrupts.run(None),
     }
     if importlib.util.find_spec("tests.campaigns.architectures"):

@@ -16,6 +16,7 @@ import pytest
 import torch
 
 from tests.campaigns import journal, limit, operators
+from tests.campaigns.branches import campaign as branches
 from tests.campaigns.check import Check, difference
 from tests.campaigns.engines import campaign as engines
 from tests.campaigns.functions import gradients, pipelines
@@ -74,6 +75,22 @@ def test_plain_loops() -> None:
     tally = loops.run(share())
     require_clean(tally)
     assert tally.counts()[RIGHT]
+
+
+def test_rare_branches() -> None:
+    tally = branches.run(share())
+    require_clean(tally)
+    assert tally.counts()[RIGHT] > len(tally.cases) / 8  # most kinds of changes are refused in recordings
+
+
+def test_a_rare_branch_that_is_lost_is_found(monkeypatch) -> None:
+    lost = SimpleNamespace(save=lambda file: None, graph="")
+    monkeypatch.setattr(branches.tracepack, "trace", lambda process, *given: lost)
+    monkeypatch.setattr(branches.tracepack, "load", lambda data: lambda n: [n])
+    marked = "def process(n):\n    a = [n]\n    if ⟦1|(n * 7919 + 31) % 97 == 5⟧:\n        a.append(2)\n    return a\n"
+    outcome, reason = branches.Held(marked, ["n"], 0).outcome()
+    assert outcome == WRONG
+    assert "1 items instead of 2" in reason
 
 
 def test_architectures() -> None:

@@ -79,7 +79,9 @@ def _is_augmented(part: ast.Name, around: Mapping[int, ast.AST]) -> bool:
 def _looks(part: ast.AST, around: Mapping[int, ast.AST]) -> bool:
     """Whether what a variable is used for gives its list or dict no other name."""
     match around.get(id(part)):
-        case ast.Attribute() | ast.For(iter=ast.Name()):
+        case ast.Attribute() as method:  # kept in a variable, it would look at the list that was there before
+            return isinstance(call := around.get(id(method)), ast.Call) and call.func is method
+        case ast.For(iter=ast.Name()):
             return True
         case ast.Call(ast.Name(name)) as call:
             return name in _LOOKING or (name in _GOING_ON and _ends_at_once(call, around))

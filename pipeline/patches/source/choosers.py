@@ -135,7 +135,7 @@ def own(found: Any) -> Any:
     if recorder is not None and isinstance(found, Growing | TracedArray):
         found.handed_on = False
     elif recorder is not None:
-        recorder.values.given = [each for each in recorder.values.given if each[0] is not found]
+        recorder.values.given[:] = [each for each in recorder.values.given if each[0] is not found]
     return found
 
 

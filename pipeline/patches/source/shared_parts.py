@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import gc
 from collections import deque
-from collections.abc import Collection, Iterator, Mapping, MappingView
-from types import CellType, FrameType, FunctionType, GeneratorType, MethodType, ModuleType
+from collections.abc import Collection, Iterator, Mapping, MappingView, Sequence
+from types import (
+    BuiltinFunctionType,
+    CellType,
+    FrameType,
+    FunctionType,
+    GeneratorType,
+    MethodType,
+    MethodWrapperType,
+    ModuleType,
+)
 from typing import Any
 
+from ....ops.graph.graph import Operator
 from ....ops.runtime.user_code import is_own
 from ...proxies.base import is_traced
+from ...proxies.lists import TracedList
+from ...proxies.values.changing import Growing
 
 _CHANGING = (list, dict, set, deque)
 _CONTAINERS = (*_CHANGING, tuple, frozenset)
@@ -26,6 +38,28 @@ def shared_names(own: Mapping[str, Any], frame: FrameType, live: Collection[str]
     """
     places = _places([*own.values(), *_held(frame, {*live} - {*own})])
     return {name for name, thing in own.items() if any(places[id(each)] > 1 for each in _changing_in(thing))}
+
+
+def known_elsewhere(names: Sequence[str], frame: FrameType) -> frozenset[int]:
+    """The places of the variables of a running function whose lists, dicts or sets something else holds, too."""
+    found = frame.f_locals
+    if not any(isinstance(found.get(name), (*_CHANGING, Growing)) for name in names):
+        return frozenset()
+    places = _places([*_held(frame, found.keys())])
+    things = [(at, found[name]) for at, name in enumerate(names) if name in found]
+    return frozenset(at for at, thing in things if places.get(id(thing), 0) > 1 or _is_entry(thing))
+
+
+def _is_entry(thing: Any) -> bool:
+    """Whether a list of the recording is one of the items of another one."""
+    if type(thing) is not TracedList:
+        return False
+    nodes = getattr(thing.tracer, "nodes", ())
+    made = next((node for node in reversed(nodes) if node.output is thing.value), None)
+    return made is not None and made.target == _ENTRY and not isinstance(made.args[1], slice)
+
+
+_ENTRY = Operator("py.getitem")
 
 
 def _held(frame: FrameType, live: Collection[str]) -> Iterator[Any]:
@@ -51,6 +85,7 @@ def _places(things: list[Any]) -> dict[int, int]:
     while waiting:
         each = waiting.pop()
         if is_traced(each):
+            places[id(each)] = places.get(id(each), 0) + 1
             continue
         parts = _parts(each)
         if parts is None:
@@ -70,8 +105,8 @@ def _parts(thing: Any) -> list[Any] | None:
         return [*thing]
     if isinstance(thing, FunctionType):
         return [*(thing.__closure__ or ()), *(thing.__defaults__ or ())]
-    if isinstance(thing, MethodType):
-        return [thing.__self__]
+    if isinstance(thing, MethodType | BuiltinFunctionType | MethodWrapperType):
+        return [thing.__self__]  # which a method of a list looks at, too
     if isinstance(thing, CellType):
         try:
             return [thing.cell_contents]
@@ -85,6 +120,8 @@ def _parts(thing: Any) -> list[Any] | None:
     if isinstance(thing, _NO_OBJECTS) or type(thing).__module__ in ("builtins", "torch", "numpy"):
         return None
     held = getattr(thing, "__dict__", None)
+    if type(thing).__module__.startswith("tracepack."):  # what stands for a method of a container, or another stand-in
+        return [held["plain"]] if isinstance(held, dict) and "plain" in held else None
     return [*held.values()] if isinstance(held, dict) else None
 
 

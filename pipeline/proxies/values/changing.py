@@ -46,7 +46,8 @@ class Growing:
         place: where it is an entry; None where it is none.
         shared: 2 where containers among its items have other names, so that no loop changes them; 1 where some in
             them do.
-        handed_on: whether it may be one that other code knows: a side of a choice gives it. None may change it then.
+        handed_on: whether it may be one that other code knows: a side of a choice gives it, or it has another name
+            before a loop. None may change it then.
     """
 
     tracer: Tracer
@@ -73,6 +74,11 @@ class Growing:
 
     def meet(self, entry: Any) -> None:
         """Takes note of what an entry has become."""
+
+    def refuse_known(self, what: str) -> None:
+        """Refuses a change by an operator of what other code may know."""
+        if self.handed_on:
+            self.tracer.refuse(f"a {what} that may have another name cannot be changed", CHANGE)
 
     def allow_change(self, what: str) -> None:
         """Refuses a change by other code than that which may make one."""

@@ -62,6 +62,8 @@ class SideRecorder:
                 handed = pytree.tree_unflatten([each for _, each in pairs], spec)
                 given = function(*handed)
                 known = not carried and is_known_elsewhere(given)
+                if known:
+                    branch.values.keep(given, self.line)
                 results, found = pytree.tree_flatten(given)
                 results, members = (results, []) if carried else names_of_members(results)
                 output = branch.outputs(results)

@@ -9,6 +9,7 @@ from torch._dynamo.eval_frame import set_eval_frame
 import tracepack
 from tests.everyday.case import loaded
 from tests.everyday.entries.entry_aliases import OWN, SHARED
+from tests.everyday.entries.given_containers import GIVEN, OF_ONE_NAME
 from tests.everyday.entries.known_sides import KNOWN
 from tests.everyday.entries.late_iterators import LATE
 from tracepack.pipeline.recording.leaves.known_results import is_known_elsewhere
@@ -17,13 +18,13 @@ RARE = 4242  # which no trial meets: the functions compare seven times a number
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("process", [*SHARED, *LATE, *KNOWN])
+@pytest.mark.parametrize("process", [*SHARED, *LATE, *KNOWN, *GIVEN])
 def test_a_rare_change_is_seen_under_every_name(process) -> None:
     held(process)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("process", [*SHARED, *LATE, *KNOWN])
+@pytest.mark.parametrize("process", [*SHARED, *LATE, *KNOWN, *GIVEN])
 def test_a_rare_change_is_seen_where_no_block_can_stand(process, no_blocks) -> None:
     held(process)
 
@@ -43,10 +44,11 @@ def held(process) -> None:
         assert found == process(flags)
 
 
-@pytest.mark.parametrize("process", OWN)
+@pytest.mark.parametrize("process", [*OWN, *OF_ONE_NAME])
 def test_what_has_one_name_is_recorded_for_any_length(process, no_blocks) -> None:
-    mod = loaded(process, OWN[process])
-    for items in (OWN[process] * 2, OWN[process][:1], OWN[process][::-1]):
+    example = {**OWN, **OF_ONE_NAME}[process]
+    mod = loaded(process, example)
+    for items in (example * 2, example[:1], example[::-1]):
         assert mod(items) == process(items)
 
 

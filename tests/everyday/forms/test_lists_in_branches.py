@@ -186,7 +186,7 @@ def added_here(text):
     [
         (sorted_here, "list.sort on a list of any length cannot be recorded"),
         (grown_here, "list.append on a list of any length cannot be recorded"),
-        (added_here, "a list from a side of a choice, which other code may know, cannot be changed"),
+        (added_here, "a list that may have another name cannot be changed"),
     ],
 )
 def test_a_list_that_may_be_one_from_outside_is_not_changed(process, words) -> None:

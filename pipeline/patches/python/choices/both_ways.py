@@ -24,6 +24,7 @@ from ....proxies.make import traced
 from ....proxies.trees import concrete, same_container
 from ....recording.recorder import Recorder
 from ....rules.gradients import follow_grad_mode
+from ...source.shared_parts import shared_names
 from ..loops.constants import goes_both_ways, went_both_ways
 from ..purity import are_pure
 from .sides import KINDS, kind_of, note_kinds
@@ -48,13 +49,14 @@ class FallibleSides:
         return are_pure(self.code, ChainMap(frame.f_locals, frame.f_globals, vars(builtins))) and goes_both_ways(key)
 
 
-def joined(recorder: Recorder, place: Any, sides: Sequence[tuple[list[Any], Any]]) -> Any:
+def joined(recorder: Recorder, place: Any, sides: Sequence[tuple[list[Any], Any]], frame: FrameType) -> Any:
     """What the choice gives.
 
     Args:
         recorder: of the function.
         place: the number of the side that is chosen.
         sides: the nodes of each, and what it gave.
+        frame: of the function.
     """
     ways, line, nodes = [Way(()) for _ in sides], user_line(), recorder.nodes
     note_kinds(kind_of(result) for _, result in sides)
@@ -77,7 +79,17 @@ def joined(recorder: Recorder, place: Any, sides: Sequence[tuple[list[Any], Any]
     nodes += made
     recorder.rounds.left |= inner
     went_both_ways()
-    return _handed(recorder, sides[int(concrete(place))][1], output)
+    handed = _handed(recorder, sides[int(concrete(place))][1], output)
+    given = [result for _, result in sides]
+    if any(_is_known(result, frame) for result in given):
+        recorder.values.keep([*given, handed], line)
+    return handed
+
+
+def _is_known(result: Any, frame: FrameType) -> bool:
+    """Whether a variable holds a dict that a side gives, so that the side did not make it."""
+    others = frame.f_globals.values()
+    return bool(shared_names({"": result}, frame, {*frame.f_locals})) or any(each is result for each in others)
 
 
 def _refuse_effects(recorder: Recorder, ways: Sequence[Way]) -> None:

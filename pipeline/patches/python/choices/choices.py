@@ -164,7 +164,7 @@ class Choice:
         del self.reached[recorder]
         if self.sides.fallible is not None:
             sides = [(reached.nodes.get(each, []), reached.values[each]) for each in range(self.sides.count)]
-            return joined(recorder, reached.place, sides)
+            return joined(recorder, reached.place, sides, sys._getframe(2))
         table = [reached.values[each] for each in range(self.sides.count)]
         kinds = set().union(*map(kinds_of, table)) - {type(None)}
         if len(kinds) == 1 and kinds <= set(KINDS):

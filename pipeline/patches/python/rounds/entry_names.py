@@ -22,9 +22,9 @@ _PUTS = ("append", "appendleft", "add", "insert", "extend", "update", "setdefaul
 _TAKES_OUT = ("pop", "popleft", "clear", "remove", "discard", "sort", "reverse")
 _COPIES = ("values", "items", "copy", "keys")
 _LOOKS = ("index", "count")
-_COUNTS = ("len", "sum", "any", "all", "str", "print", "repr", "bool", "stack", "cat", "tensor", "array", "join")
+_COUNTS = ("len", "any", "all", "str", "print", "repr", "bool", "stack", "cat", "tensor", "array", "join")
 """What gives nothing of a container that knows what that holds."""
-_KEEPS = ("list", "sorted", "tuple", "reversed", "enumerate", "zip", "iter", "dict", "copy", "min", "max", "set")
+_KEEPS = ("list", "sorted", "tuple", "reversed", "enumerate", "zip", "iter", "dict", "copy", "min", "max", "sum", "set")
 """What gives what a container holds, in another one or by itself."""
 _NEW = ("list", "dict", "set", "sorted", "deepcopy", "str", "int", "float", "len", "sum", "tuple")
 _TESTS = ("COMPARE_OP", "CONTAINS_OP", "IS_OP", "POP_TOP", "UNARY_", "TO_BOOL", "POP_JUMP", "FORMAT_", "RETURN_VALUE")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dis
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from types import FrameType
 from typing import Any
 
@@ -16,6 +17,7 @@ from ....lists.loop import Loop
 from ....lists.walking.condition_fold import ConditionFold, ConditionRounds
 from ....proxies.base import is_traced
 from ....proxies.byte_strings import TracedBytes
+from ...source.shared_parts import known_elsewhere
 from ..loops.constants import goes_both_ways, went_both_ways
 from ..loops.leaving import Leavable
 from ..operations import HandedOver, active, iterator_of
@@ -82,7 +84,9 @@ def turning(carried: Carried) -> HandedOver:
         loop, *found = values
         if not isinstance(loop, Fold):
             return tuple(found)
-        turned = loop.turn(tuple(found), carried)
+        begins = loop.value is None
+        known = known_elsewhere(carried.names, sys._getframe(2)) if begins else frozenset[int]()
+        turned = loop.turn(tuple(found), replace(carried, known=known) if known else carried)
         if loop.closed and type(loop) is ConditionFold:
             went_both_ways()
         return turned
