@@ -10,6 +10,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from ...ops.runtime.user_code import attribute, codes_in
+from ..blame import OP_BEFORE
 from ..patches.plain_code.called_models import CALLS
 from ..patches.plain_code.calling import OF_NUMBERS
 from ..patches.plain_code.plain_literals import NOT_PLAIN
@@ -90,6 +91,7 @@ class Blocks:
             except Exception as error:
                 self.numbers = self.numbers or OF_NUMBERS in str(error)
                 self.reason = str(error)[str(error).find(CALLS) :] if CALLS in str(error) else self.reason
+                self.reason = error.fix if OP_BEFORE in getattr(error, "fix", "") else self.reason
                 if self.best is not None or NOT_PLAIN in str(error) or CALLS in str(error):
                     return None
                 self.problem = error if NO_INPUT in str(error) else self.problem
