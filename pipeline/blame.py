@@ -59,7 +59,8 @@ def advice_on(what: str, numbers: bool, user: Any) -> str:
         return "Return sorted(items) for a set."
     if what.startswith(_OF_KERNELS) and (name := _raw_model(user)):
         return (
-            f"The model {name} runs other kernels while it is recorded. {OP_BEFORE}{name} = tracepack.script({name})."
+            f"The model {name} runs other kernels while it is recorded. {OP_BEFORE}"
+            f"{name} = tracepack.script({name}, contiguous=True)."
         )
     return "It depends on something that a recording does not see: an identity, a type, a thread, an object."
 

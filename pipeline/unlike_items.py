@@ -61,8 +61,8 @@ def _in_place(item: Any) -> Any:
 def lines_on(process: Any, given: Sequence[Given], parameters: Parameters) -> list[str]:
     """A line for each list of the examples whose length is fixed by what is in it, and for each lost default.
 
-    So it is for a tuple or a dict that the function goes through, for `*args` and for `**kwargs`, where a list of the same items
-    might have any length.
+    So it is for a tuple or a dict that the function goes through, for `*args` and for `**kwargs`, where a list of the
+    same items might have any length.
     """
     shown = [each for each in given if each.given]
     lists = [line for each in shown for line in _lines(each.value, each.name)]

@@ -91,7 +91,8 @@ class Blocks:
             except Exception as error:
                 self.numbers = self.numbers or OF_NUMBERS in str(error)
                 self.reason = str(error)[str(error).find(CALLS) :] if CALLS in str(error) else self.reason
-                self.reason = error.fix if OP_BEFORE in getattr(error, "fix", "") else self.reason
+                fix: str = getattr(error, "fix", "")
+                self.reason = fix if OP_BEFORE in fix else self.reason
                 if self.best is not None or NOT_PLAIN in str(error) or CALLS in str(error):
                     return None
                 self.problem = error if NO_INPUT in str(error) else self.problem

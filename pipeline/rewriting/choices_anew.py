@@ -15,8 +15,8 @@ from typing import Any
 
 from ...ops.graph.errors import GuardError, RecordError, add_place
 from ...ops.graph.graph import SourceLine
-from ..patches.source.written_anew import choices_of, written_anew
 from ..patches.plain_code.called_models import CALLS
+from ..patches.source.written_anew import choices_of, written_anew
 from ..recheck.mismatch import NO_INPUT, OF_MOMENT
 from ..rules.advice.before_calls import drawn_before
 from ..rules.advice.refused_choices import cause_of, unfollowed

@@ -158,6 +158,6 @@ def test_tables_are_asked_whether_they_hold_a_key(process, given, example) -> No
 
 @pytest.mark.parametrize("example", ["a", "z"])
 def test_a_number_or_a_default_of_a_series_is_refused_with_the_form(example) -> None:
-    words = r"PRICES\.get\(name, 0\.0\): a Series of pandas gives a number of numpy or .* Write series\.to_dict\(\)\.get"
+    words = r"a Series of pandas gives a number of numpy or .* Write table = series\.to_dict\(\), then table"
     with pytest.raises(tracepack.RecordError, match=words):
         tracepack.trace(lambda name: PRICES.get(name, 0.0), example)

@@ -119,7 +119,7 @@ def of_names_and_values(x, names, values):
 
 @pytest.mark.parametrize("named", [{"a": 1.0, "b": 2.0}, {}])
 def test_keyword_arguments_that_are_gone_through_keep_their_names(named) -> None:
-    words = rf"the names of \*\*weights are fixed to {re.escape(str([*named]))}, because .* For any names let it take two"
+    words = rf"the names of \*\*weights are fixed to {re.escape(str([*named]))}, because .* For any names let it take"
     with pytest.warns(UserWarning, match=words):
         mod = tracepack.trace(doubled_by_name, 2.0, **named)
     assert mod(3.0, **named) == doubled_by_name(3.0, **named)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 
-
 @dataclass
 class Extent:
     low: int

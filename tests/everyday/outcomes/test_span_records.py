@@ -43,7 +43,9 @@ def test_records_of_tensors(process, example) -> None:
 
 def test_a_dataclass_comes_back_as_a_tuple_with_its_fields() -> None:
     found = loaded(f.of_each(f.as_dataclass), [1, -2])([4, -1])
-    assert found[0]._fields == ("low", "high") and type(found[0]).__name__ == "Extent" and found[1] is None
+    assert found[0]._fields == ("low", "high")
+    assert type(found[0]).__name__ == "Extent"
+    assert found[1] is None
 
 
 def test_parts_that_are_shared_stay_shared() -> None:

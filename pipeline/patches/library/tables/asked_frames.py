@@ -30,7 +30,7 @@ def _refusing(plain: Callable[..., Any]) -> Callable[..., Any]:
     return asked
 
 
-def asked_frames() -> Any:
+def frames() -> Any:
     """A context in which a recorder refuses that, where pandas is there."""
     pandas = sys.modules.get("pandas")
     index = getattr(pandas, "Index", None)
@@ -46,4 +46,5 @@ _hooks: list[Hooks] = []
 
 
 def _below(kind: type) -> list[type]:
-    return [each for child in kind.__subclasses__() for each in (child, *_below(child))]
+    children: list[type] = kind.__subclasses__()
+    return [each for child in children for each in (child, *_below(child))]

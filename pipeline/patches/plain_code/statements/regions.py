@@ -100,8 +100,8 @@ class _CutOut:
             tensors: whether they may have tensors, and numbers of numpy.
         """
         returns = any(isinstance(part, ast.Return) for part in within(*self.body))
-        parts = [part for line in plainly(self.body) for part in ast.walk(line)]
-        bad = any(refused(part) and not is_import(part) for part in parts)
+        walked = (part for line in plainly(self.body) for part in ast.walk(line))
+        bad = any(refused(part) and not is_import(part) for part in walked)
         if bad or (returns and self.after) or (not returns and not self.after):
             return None
         own = [part for part in within(*self.body) if isinstance(part, ast.Yield | ast.YieldFrom)]

@@ -1,4 +1,4 @@
-"""Objects of a block of plain Python in what it gives: tuples with named fields, as any result of a pipeline has them."""
+"""Objects of a block of plain Python in what it gives: tuples with named fields, as in any result."""
 
 from __future__ import annotations
 

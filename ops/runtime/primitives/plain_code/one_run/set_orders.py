@@ -106,7 +106,9 @@ def _through(found: list[Any], items: Any) -> Iterator[Any]:
 
 
 def _is_plain(item: Any) -> bool:
-    return item == item and (type(item) in _ATOMS or (type(item) is tuple and all(map(_is_plain, item))))
+    if type(item) is tuple:
+        return all(map(_is_plain, item))
+    return type(item) in _ATOMS and bool(item == item)
 
 
 def _key(item: Any) -> Any:
@@ -131,7 +133,9 @@ def _alike(one: Any, other: Any) -> bool:
     if isinstance(one, list | tuple):
         return len(one) == len(other) and all(map(_alike, one, other))
     if isinstance(one, torch.Tensor):
-        return one.dtype == other.dtype and one.stride() == other.stride() and _equal(one.detach(), other.detach())
+        return (
+            one.dtype == other.dtype and one.stride() == other.stride() and bool(_equal(one.detach(), other.detach()))
+        )
     if isinstance(one, np.ndarray | np.generic):
         return one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
     return repr(one) == repr(other) if isinstance(one, float | complex) else bool(one == other)
