@@ -21,7 +21,7 @@ from .proxies.sets import UNORDERED
 from .recording.guards import ON_ARRAYS
 from .recording.recorder import Recorder
 from .recording.rollback import Undo
-from .rules.advice.before_calls import before_call
+from .rules.advice.before_calls import OP_BEFORE, before_call
 from .rules.advice.instead import in_package, instead
 from .rules.advice.loop_forms import of_set
 from .rules.custom_operators import GENERAL
@@ -65,7 +65,6 @@ def advice_on(what: str, numbers: bool, user: Any) -> str:
     return "It depends on something that a recording does not see: an identity, a type, a thread, an object."
 
 
-OP_BEFORE = "Make an op of it before: "
 _OF_KERNELS = ("other values of", "strides ")
 
 

@@ -10,13 +10,13 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from ...ops.runtime.user_code import attribute, codes_in
-from ..blame import OP_BEFORE
 from ..patches.plain_code.called_models import CALLS
 from ..patches.plain_code.calling import OF_NUMBERS
 from ..patches.plain_code.plain_literals import NOT_PLAIN
 from ..patches.plain_code.statements.regions import Statements
 from ..patches.source.written_anew import block_code, written_anew
 from ..recheck.mismatch import NO_INPUT, noting_differences
+from ..rules.advice.before_calls import OP_BEFORE
 from .asked_lines import Line, fixing, functions_of, places_in
 from .attempted import Attempted, is_better
 

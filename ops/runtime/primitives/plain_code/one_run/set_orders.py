@@ -137,7 +137,7 @@ def _alike(one: Any, other: Any) -> bool:
             one.dtype == other.dtype and one.stride() == other.stride() and bool(_equal(one.detach(), other.detach()))
         )
     if isinstance(one, np.ndarray | np.generic):
-        return one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
+        return bool(one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes())
     return repr(one) == repr(other) if isinstance(one, float | complex) else bool(one == other)
 
 
