@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import traceback
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import torch
 
 from ..ops.graph.errors import GuardError, RecordError, TracepackError, add_place
-from ..ops.runtime.user_code import attribute, first_line, library_lines, own_line, raising_line
+from ..ops.runtime.user_code import attribute, codes_in, first_line, library_lines, own_line, raising_line
 from ..ops.tracing_hook import plainly
 from .examples import Examples
+from .patches.plain_code.written_codes import code_as_written
 from .patches.print import muted
 from .proxies.sets import UNORDERED
 from .recording.guards import ON_ARRAYS
 from .recording.recorder import Recorder
 from .recording.rollback import Undo
-from .rules.advice.before_calls import before_call
+from .rules.advice.before_calls import OP_BEFORE, before_call
 from .rules.advice.instead import in_package, instead
 from .rules.advice.loop_forms import of_set
 from .rules.custom_operators import GENERAL
@@ -54,7 +57,28 @@ def advice_on(what: str, numbers: bool, user: Any) -> str:
         return "Write (a < x) & (x < b) of tensors, or bool(a < x < b)."
     if "instead of a set" in what:
         return "Return sorted(items) for a set."
+    if what.startswith(_OF_KERNELS) and (name := _raw_model(user)):
+        return (
+            f"The model {name} runs other kernels while it is recorded. {OP_BEFORE}"
+            f"{name} = tracepack.script({name}, contiguous=True)."
+        )
     return "It depends on something that a recording does not see: an identity, a type, a thread, an object."
+
+
+_OF_KERNELS = ("other values of", "strides ")
+
+
+def _raw_model(user: Any) -> str:
+    """How a function calls a model that is no op; empty where it names none."""
+    owner, function = attribute(user, "__self__", None), attribute(user, "__func__", user)
+    if not isinstance(function, FunctionType):
+        return ""
+    code = code_as_written(function)
+    known = {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
+    names = {name for inner in codes_in(code) for name in (*inner.co_names, *inner.co_freevars)}
+    found = [name for name in sorted(names) if isinstance(known.get(name), torch.nn.Module)]
+    held = [f"self.{name}" for name in sorted(names) if isinstance(attribute(owner, name, None), torch.nn.Module)]
+    return next(iter([*found, *held]), "")
 
 
 def blamed(error: Exception, process: Callable[..., Any], examples: Examples) -> Exception:

@@ -14,12 +14,13 @@ from .lists.walking.item_forms import ItemForm, form_of_items
 from .proxies.trees import is_array, list_type
 from .rules.advice.walked_names import walked_names
 from .running.binding import as_tensor
-from .signature.arguments import Given
+from .signature.arguments import Given, keywords_name
 from .signature.defaults import lost_defaults
 
 _EMPTY = "Trace with two items at least"
 _LIST = "Trace with a list, which may have any length"
 _TWO_LISTS = ". For any keys let it take two lists, and write for key, value in zip(keys, values) for {}.items()"
+_FOR_KEYWORDS = ". For any names let it take two lists, of the names and of the values, in place of **{}"
 _ITEM = "an item"
 _NUMBERS = (int, float)
 _LARGEST = 1 << 63  # a signature holds no larger int
@@ -60,15 +61,25 @@ def _in_place(item: Any) -> Any:
 def lines_on(process: Any, given: Sequence[Given], parameters: Parameters) -> list[str]:
     """A line for each list of the examples whose length is fixed by what is in it, and for each lost default.
 
-    So it is for a tuple or a dict that the function goes through, and for `*args`, where a list of the same items
-    might have any length.
+    So it is for a tuple or a dict that the function goes through, for `*args` and for `**kwargs`, where a list of the
+    same items might have any length.
     """
     shown = [each for each in given if each.given]
     lists = [line for each in shown for line in _lines(each.value, each.name)]
     counted = [each for each in shown if type(each.value) in (tuple, dict) and each.value]
     walked = walked_names(process) if counted else frozenset()
     counts = [line for each in counted if each.name in walked for line in _of_count(each)]
-    return [*lists, *counts, *lost_defaults(given, parameters)]
+    return [*lists, *counts, *_of_keywords(process, given), *lost_defaults(given, parameters)]
+
+
+def _of_keywords(process: Any, given: Sequence[Given]) -> Iterator[str]:
+    """The line for `**kwargs` that the function goes through: each name is an argument of its own."""
+    name = keywords_name(process)
+    if name is not None and name in walked_names(process):
+        found = {each.name: each.value for each in given if each.collected}
+        alike = not found or list_type(free_items([*found.values()])[0]) is not None
+        form = _FOR_KEYWORDS.format(name) if alike else ""
+        yield f"the names of **{name} are fixed to {[*found]}, because the function goes through them{form}"
 
 
 def _of_count(each: Given) -> Iterator[str]:

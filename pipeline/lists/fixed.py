@@ -135,6 +135,11 @@ def fixed_pieces(graph: Graph) -> int:
     return sum(isinstance(node.output, tuple | list) and _is_cut(node) for node in walk(graph))
 
 
+def fixed_values(graph: Graph) -> int:
+    """How many texts, numbers, conditions on them, and lengths of lists hold for one value; sizes are not counted."""
+    return sum(" is fixed to " in line and "a size is fixed" not in line for line in {*_lines(graph)})
+
+
 def _lines(graph: Graph) -> Iterator[str]:
     constant = set(_constant_sizes(graph))
     made = {id(leaf): node for node in walk(graph) for leaf in leaves(node.output) if isinstance(leaf, Value)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import numpy as np
@@ -224,6 +224,9 @@ def plain_output(leaf: Any) -> Any:
         return leaf
     if isinstance(leaf, set | frozenset):
         raise RecordError("the function returns a set, which an archive cannot hold", fix="Return sorted(items).")
+    if isinstance(leaf, Coroutine):
+        leaf.close()  # else Python warns that nobody awaits it
+        raise RecordError("the function returns a coroutine", fix="Call a function without async in its place.")
     if isinstance(leaf, enum.Enum):
         what = f"the function returns a member of {leaf.__class__.__name__}, which an archive cannot hold"
         raise RecordError(what, fix="Return member.value, or member.name.")

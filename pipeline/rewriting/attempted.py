@@ -13,7 +13,7 @@ from ...ops.graph.operators.names import CODE
 from ...ops.graph.traverse import subgraphs
 from ...ops.graph.types import TensorType
 from ...ops.runtime.user_code import user_stacklevel
-from ..lists.fixed import fixed_pieces, telling
+from ..lists.fixed import fixed_pieces, fixed_values, telling
 from ..rules.assertions import OWN_CHECKS
 from ..rules.tried_lines import CAUGHT
 from ..signature.handlers import caught_errors
@@ -42,14 +42,22 @@ class Attempted:
             warnings.warn(text, stacklevel=user_stacklevel())
         return telling(self.found, self.lines, self.earlier.refused, self.earlier.mixed, self.causes)
 
-    def guards(self) -> list[int]:
-        """How many conditions each run checks, then how many those do that take one way, and so on inside of that."""
-        outer, *inner = _guards(self.found.graph)
+    def guards(self, with_settings: bool = True) -> list[int]:
+        """How many conditions each run checks, then how many those do that take one way, and so on inside of that.
+
+        Args:
+            with_settings: whether those of settings of torch count, which a block with tensors has.
+        """
+        outer, *inner = _guards(self.found.graph, with_settings)
         return [outer + len(self.lines) + len(self.caught()) + fixed_pieces(self.found.graph), *inner]
 
     def caught(self) -> list[str]:
         """What is said of errors that the function catches, and which end a run."""
         return list(caught_errors(self.found.graph))
+
+    def fixed(self) -> int:
+        """How many texts, numbers and lengths it fixes."""
+        return len(self.lines) + fixed_values(self.found.graph)
 
     def sizes(self) -> int:
         """How many sizes of inputs are fixed."""
@@ -58,22 +66,26 @@ class Attempted:
 
 
 def is_better(found: Attempted, before: Attempted) -> bool:
-    """Whether a recording fixes less than the one before."""
-    return found.guards() < before.guards() and found.sizes() <= before.sizes()
+    """Whether a recording fixes less than the one before.
+
+    A text, a number or a list that any run may give is worth the settings that a block asks for; a size is not.
+    """
+    with_settings = found.fixed() >= before.fixed()
+    return found.guards(with_settings) < before.guards(with_settings) and found.sizes() <= before.sizes()
 
 
-def _guards(graph: Graph) -> list[int]:
+def _guards(graph: Graph, with_settings: bool) -> list[int]:
     """The guards of a graph by their depth, without those of ranks, which the signature has anyway.
 
     Nor do those count that stand for errors of the function's own.
 
     A block with a loop asks for settings of torch: a loop of any length is worth that, a choice by a size is not.
     """
-    asked = (*_RANKS, *_SETTINGS) if any(map(_loops, graph.nodes)) else _RANKS
+    asked = (*_RANKS, *_SETTINGS) if not with_settings or any(map(_loops, graph.nodes)) else _RANKS
     ranks = {id(node.output) for node in graph.nodes if node.target in asked}
     guards = [node for node in graph.nodes if isinstance(node.target, Guard)]
     count = sum(not any(id(each) in ranks for each in node.args) and not _is_own(node.target) for node in guards)
-    inner = [_guards(each) for node in graph.nodes for each in subgraphs(node)]
+    inner = [_guards(each, with_settings) for node in graph.nodes for each in subgraphs(node)]
     return [count, *map(sum, zip_longest(*inner, fillvalue=0))]
 
 

@@ -16,6 +16,7 @@ from ..patches.plain_code.plain_literals import NOT_PLAIN
 from ..patches.plain_code.statements.regions import Statements
 from ..patches.source.written_anew import block_code, written_anew
 from ..recheck.mismatch import NO_INPUT, noting_differences
+from ..rules.advice.before_calls import OP_BEFORE
 from .asked_lines import Line, fixing, functions_of, places_in
 from .attempted import Attempted, is_better
 
@@ -90,6 +91,8 @@ class Blocks:
             except Exception as error:
                 self.numbers = self.numbers or OF_NUMBERS in str(error)
                 self.reason = str(error)[str(error).find(CALLS) :] if CALLS in str(error) else self.reason
+                fix: str = getattr(error, "fix", "")
+                self.reason = fix if OP_BEFORE in fix else self.reason
                 if self.best is not None or NOT_PLAIN in str(error) or CALLS in str(error):
                     return None
                 self.problem = error if NO_INPUT in str(error) else self.problem

@@ -15,6 +15,7 @@ from typing import Any
 
 from ...ops.graph.errors import GuardError, RecordError, add_place
 from ...ops.graph.graph import SourceLine
+from ..patches.plain_code.called_models import CALLS
 from ..patches.source.written_anew import choices_of, written_anew
 from ..recheck.mismatch import NO_INPUT, OF_MOMENT
 from ..rules.advice.before_calls import drawn_before
@@ -66,7 +67,7 @@ def _explained(process: Callable[..., Any], problem: Exception, causes: dict[str
         of_model: why a model cannot be called in a block; empty where none is.
     """
     if isinstance(problem, RecordError) and of_model and problem.fix not in (NO_INPUT, OF_MOMENT):
-        problem.fix = f"It cannot be a block of plain Python: {of_model}"
+        problem.fix = f"It cannot be a block of plain Python: {of_model}" if of_model.startswith(CALLS) else of_model
         add_place(problem, "")
         return problem
     place = next((f"{name}:{number}" for name, number in PLACE.findall(getattr(problem, "where", ""))), "")

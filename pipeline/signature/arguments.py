@@ -12,7 +12,7 @@ import torch
 
 from ...ops.graph.errors import RecordError
 from ...ops.graph.program import REQUIRED
-from ...ops.runtime.user_code import signature_of
+from ...ops.runtime.user_code import attribute, first_line, signature_of
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, torch.dtype, torch.device, range)
 
@@ -46,8 +46,9 @@ def arguments(process: Callable[..., Any], examples: tuple[Any, ...], named: dic
     the recording holds for this value. Those with any other default belong to the function, as what it captures does.
 
     Raises:
-        RecordError: the examples do not fit the function, or it has no signature.
+        RecordError: the examples do not fit the function, it has no signature, or a call of it only begins to run it.
     """
+    _require_result(process)
     signature, given = _bound(process, examples, named)
     found: list[Given] = []
     skipped = False  # a parameter before was left out, so that later ones must be passed by keyword
@@ -68,6 +69,27 @@ def arguments(process: Callable[..., Any], examples: tuple[Any, ...], named: dic
         else:
             skipped = True
     return found
+
+
+def _require_result(process: Callable[..., Any]) -> None:
+    """Checks that a call of a function gives its result.
+
+    Raises:
+        RecordError: it gives a coroutine or a generator.
+    """
+    called = process.forward if isinstance(process, torch.nn.Module) else process
+    functions = [called, attribute(type(called), "__call__", None)]
+    where = str(first_line(process) or "")
+    if any(asked(each) for each in functions for asked in (inspect.iscoroutinefunction, inspect.isasyncgenfunction)):
+        raise RecordError(
+            "trace takes a plain function", where=where, got="one with async", expected="def without async and await",
+            fix="Trace what stands between the awaits, as a function of what they give, and call the pipeline there.",
+        )  # fmt: skip
+    if any(map(inspect.isgeneratorfunction, functions)):
+        raise RecordError(
+            "trace takes a function that returns its result", where=where, got="a generator, which yields",
+            fix="Trace one that returns a list: def process(...): return list(generate(...)).",
+        )  # fmt: skip
 
 
 def is_data(value: Any) -> bool:
@@ -99,6 +121,12 @@ def _bound(
         raise RecordError(f"the examples do not fit the function: {error}") from None
     except ValueError:
         raise RecordError("the function has no signature", fix="Wrap it in a lambda.") from None
+
+
+def keywords_name(process: Callable[..., Any]) -> str | None:
+    """How a function calls the arguments that it takes by any name; None where it takes none so."""
+    found = signature_of(process.forward if isinstance(process, torch.nn.Module) else process).parameters.values()
+    return next((each.name for each in found if each.kind is inspect.Parameter.VAR_KEYWORD), None)
 
 
 def _named_twice(given: dict[str, Any], name: str) -> dict[str, Any]:

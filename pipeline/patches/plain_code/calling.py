@@ -19,6 +19,7 @@ from ....ops.graph.operators.names import DRAWING
 from ....ops.graph.types import ANY, ARRAY, SCALARS
 from ....ops.runtime.primitives.plain_code.arrays import block_arrays
 from ....ops.runtime.primitives.plain_code.block_tensors import kind_of
+from ....ops.runtime.primitives.plain_code.one_run.set_orders import all_orders
 from ....ops.runtime.primitives.plain_code.running import plain_code
 from ....ops.runtime.user_code import is_users, user_line
 from ...proxies.trees import concrete, list_type
@@ -173,7 +174,7 @@ def _on_example(recorder: Recorder, text: str, kind: Any, given: list[Any]) -> A
     Raises:
         RecordError: it does what a block must not do, or fails.
     """
-    with recorder.within(), torch._C.DisableTorchFunction():
+    with recorder.within(), torch._C.DisableTorchFunction(), all_orders():
         try:
             return plain_code(text, kind, *given)
         except TracepackError as error:

@@ -32,8 +32,21 @@ from ...proxies.trees import concrete
 from ..source.scoping import names_read, names_set
 from .call_forms import CallForm
 from .called_models import CalledModel, is_model
-from .naming import MISSING, Naming, Placing, is_object, of_library, of_numpy, of_torch, refuse_unplain, scopes, set_in
+from .naming import (
+    MISSING,
+    Naming,
+    Placing,
+    is_meant,
+    of_library,
+    of_numpy,
+    of_torch,
+    refuse_unplain,
+    scopes,
+    set_in,
+    stays,
+)
 from .plain_literals import UnplainError, is_member, is_plain, literal, name_of, of_letters
+from .statements.own_imports import without_imports
 from .statements.plain_forms import ASKED
 from .tensor_items import TensorItems
 from .user_classes.base_methods import BaseMethods, content
@@ -45,11 +58,6 @@ from .user_lines import parsed, placed, written
 
 NAME = "block"
 MOST_FUNCTIONS = 40
-_GOING = (
-    "enumerate", "zip", "range", "reversed", "list", "max", "min", "sorted", "sum", "abs", "round", "any", "all", "map",
-    "filter", "divmod",
-)  # fmt: skip
-"""Builtins that go through things, or choose among them, with numbers of numpy as they are."""
 
 
 class EncodingAttempt:
@@ -93,7 +101,7 @@ class Encoding:
         self.outside = OutsideObjects(self)
         self.parts = dict(parts)
         changed = names_set(parsed(body))
-        self.objects = {name: thing for name, thing in values.items() if is_object(thing) and name not in changed}
+        self.objects = {name: each for name, each in values.items() if is_meant(each) and name not in changed}
         tree = self._with_plain_parts(ast.Module(placed(parsed(body), code), []), values, known)
         items = TensorItems(values, names_set(tree.body))
         tree, listed = items.replaced(tree)
@@ -128,7 +136,7 @@ class Encoding:
         """Whether an expression can stand in the block; of tensors it asks no more there than to go through them."""
         kept = dict(self.constants), dict(self.functions), dict(self.given), dict(self.models), dict(self.outside.made)
         of_tensors = self.tensors, self.uses_torch
-        self.tensors = self.tensors and isinstance(part, ast.Call) and _stays(part.func, known)
+        self.tensors = self.tensors and isinstance(part, ast.Call) and stays(part.func, known)
         try:
             for name in names_read([part]) & {*values} - {*self.objects}:
                 self.source_of(values[name])
@@ -320,6 +328,8 @@ class Encoding:
         self, body: list[ast.stmt], given: Sequence[str], known: Mapping[str, Any], objects: Mapping[str, Any]
     ) -> list[ast.stmt]:
         """The statements of a function, with the meaning of its global names."""
+        body, imported = without_imports(body)
+        known = {**known, **imported}
         arguments = ast.arguments([], [ast.arg(n) for n in dict.fromkeys([*given, *objects])], None, [], [], None, [])
         whole = ast.fix_missing_locations(ast.Module([defined(NAME, arguments, body)], []))
         for part in ast.walk(whole):
@@ -337,13 +347,3 @@ class Encoding:
         named = Naming(self, {**meant, **objects})
         function = named.visit(whole).body[0]
         return list(function.body)
-
-
-def _stays(function: ast.expr, known: Mapping[str, Any]) -> bool:
-    """Whether a call belongs to the block, also with arrays: of such a builtin, or of a class of numbers of numpy."""
-    match function:
-        case ast.Name(name):
-            return name in _GOING
-        case ast.Attribute(ast.Name(name), attribute) if known.get(name) is np:
-            return isinstance(getattr(np, attribute, None), type)
-    return False

@@ -39,6 +39,12 @@ _VALUES = (TracedInt, TracedFloat, TracedBool, TracedComplex, TracedStr, TracedL
 _NO_OBJECTS = ("collections", "builtins", "torch", "numpy", "tracepack", "datetime", "decimal")
 """Packages whose objects are values, of which more than an attribute may be asked."""
 
+_GOING = (
+    "enumerate", "zip", "range", "reversed", "list", "max", "min", "sorted", "sum", "abs", "round", "any", "all", "map",
+    "filter", "divmod",
+)  # fmt: skip
+"""Builtins that go through things, or choose among them, with numbers of numpy as they are."""
+
 
 def is_object(thing: Any) -> bool:
     """Whether a thing is an object of the user's, of which a block asks for attributes and methods."""
@@ -48,6 +54,21 @@ def is_object(thing: Any) -> bool:
     if is_model(thing):
         return True
     return type(thing).__module__.partition(".")[0] not in _NO_OBJECTS
+
+
+def is_meant(thing: Any) -> bool:
+    """Whether a variable is written down as what it means: an object, or a module that the function imports itself."""
+    return is_object(thing) or isinstance(thing, ModuleType)
+
+
+def stays(function: ast.expr, known: Mapping[str, Any]) -> bool:
+    """Whether a call belongs to the block, also with arrays: of such a builtin, or of a class of numbers of numpy."""
+    match function:
+        case ast.Name(name):
+            return name in _GOING
+        case ast.Attribute(ast.Name(name), attribute) if known.get(name) is np:
+            return isinstance(getattr(np, attribute, None), type)
+    return False
 
 
 def is_computed(owner: Any, name: str) -> bool:

@@ -34,6 +34,7 @@ from ..expressions import EXPRESSIONS, RegularExpressions
 from ..library import special
 from ..library.replacements import MODULES, OF_NUMPY, naming_device
 from ..library.tables.asked_table import AskedTable, as_dict
+from ..library.tables.frames import SeriesOfRun, is_series
 from ..library.tables.tuple_keys import of_parts
 from ..library.values.dates import CLASSES, OF_CLASSES
 from ..library.values.templates import FilledTemplate
@@ -148,6 +149,8 @@ def _receiver(name: str) -> Callable[[Any], Any]:
             return Seeding(recorder, thing)
         if name == "substitute" and type(thing) is string.Template:
             return FilledTemplate(thing)
+        if name == "get" and is_series(thing):
+            return SeriesOfRun(recorder, thing)
         if (name == "get" and type(as_dict(thing)) is dict) or (name == "index" and type(thing) in (list, tuple)):
             return _Entries(as_dict(thing))
         return _PlainSet(recorder, thing) if name in _OF_SETS and type(thing) in (set, frozenset) else thing

@@ -35,7 +35,7 @@ from ...recording.recorder import Recorder
 from ...rules.number_or_tensor import number_of
 from ..library.tables.asked_table import AskedTable, as_dict, table_at
 from ..library.tables.chosen_functions import as_recorded
-from ..library.tables.frames import of_frames
+from ..library.tables.frames import labels_in, of_frames
 from ..library.tables.list_indices import plain_index
 from ..library.tables.tuple_keys import of_parts
 from ..library.values.one_object import identical
@@ -161,7 +161,7 @@ def _contains(operands: Any) -> Any:
     if recorder is not None:
         if type(container) is TracedSet:
             container = container.items if container.table is None else container.table
-        container = as_dict(container) if holds_traced(item) else container
+        container = labels_in(as_dict(container), item) if holds_traced(item) else container
         if type(container) in _OWN:
             return recorder.scalar("contains", container, item)
         if type(container) is TracedBytes:

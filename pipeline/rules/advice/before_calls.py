@@ -13,6 +13,7 @@ from types import FunctionType
 from ....ops.graph.graph import SourceLine
 from .branch_forms import form_of, holds
 
+OP_BEFORE = "Make an op of it before: "
 _MODULES = frozenset(
     """array ast bz2 calendar configparser csv ctypes difflib email fnmatch gettext glob gzip html.parser http io
     ipaddress locale logging lzma pathlib pickle platform random secrets shelve shlex shutil socket sqlite3 string

@@ -109,3 +109,55 @@ def test_a_draw_in_a_loop_says_what_keeps_the_length_free() -> None:
     with pytest.warns(UserWarning, match=words):
         tracepack.trace(process, [x, x], 3)
     check(Case(form, [[x, x], 3], [[[x], 5], [[x, x + 1, x], 7]]))
+
+
+TITLES = pd.Series({"a": "first", "b": "second"})
+BY_NUMBER = pd.Series({1: "one", 2: "two"})
+
+
+def title_of(name):
+    return TITLES.get(name, "none").upper()
+
+
+def title_of_number(n):
+    return BY_NUMBER.get(n, "none")
+
+
+def held(name):
+    return name in PRICES, name in NAMED.index, name in FRAME, "yes" if name in PRICES.index else "no"
+
+
+def held_number(n):
+    return n in NUMBERS.index, n in NUMBERS["low"]
+
+
+def priced(names):
+    prices = PRICES.to_dict()
+    return [prices.get(name, 0.0) for name in names]
+
+
+def above(x):
+    return [name for name, price in PRICES.to_dict().items() if price > x]
+
+
+@pytest.mark.parametrize("example", [0, 1], ids=["held", "missing"])
+@pytest.mark.parametrize(
+    ("process", "given"),
+    [
+        (title_of, [("a",), ("z",), ("b",), ("",)]),
+        (title_of_number, [(1,), (7,), (2,)]),
+        (held, [("a",), ("z",), ("price",), ("c",)]),
+        (held_number, [(7,), (1,), (5,)]),
+        (priced, [(["a", "z"],), (["z"],), ([],), (["c", "b", "a"],)]),
+        (above, [(1.5,), (9.0,), (0.0,)]),
+    ],
+)
+def test_tables_are_asked_whether_they_hold_a_key(process, given, example) -> None:
+    check(Case(process, given[example], given))
+
+
+@pytest.mark.parametrize("example", ["a", "z"])
+def test_a_number_or_a_default_of_a_series_is_refused_with_the_form(example) -> None:
+    words = r"a Series of pandas gives a number of numpy or .* Write table = series\.to_dict\(\), then table"
+    with pytest.raises(tracepack.RecordError, match=words):
+        tracepack.trace(lambda name: PRICES.get(name, 0.0), example)

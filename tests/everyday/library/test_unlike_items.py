@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import warnings
 
 import numpy as np
@@ -106,3 +107,27 @@ def test_a_number_beyond_all_floats_fixes_the_length_as_others_do() -> None:
     with pytest.warns(UserWarning, match="because an item is a float in one and an int that no float is"):
         mod = tracepack.trace(first, [1.5, 10**400])
     assert mod([2.5, 3]) == "2"
+
+
+def doubled_by_name(x, **weights):
+    return {name: x * weight for name, weight in weights.items()}
+
+
+def of_names_and_values(x, names, values):
+    return {name: x * weight for name, weight in zip(names, values, strict=True)}
+
+
+@pytest.mark.parametrize("named", [{"a": 1.0, "b": 2.0}, {}])
+def test_keyword_arguments_that_are_gone_through_keep_their_names(named) -> None:
+    words = rf"the names of \*\*weights are fixed to {re.escape(str([*named]))}, because .* For any names let it take"
+    with pytest.warns(UserWarning, match=words):
+        mod = tracepack.trace(doubled_by_name, 2.0, **named)
+    assert mod(3.0, **named) == doubled_by_name(3.0, **named)
+    check(Case(of_names_and_values, (2.0, ["a", "b"], [1.0, 2.0]), [(3.0, ["c"], [0.5]), (1.0, [], [])]))
+
+
+def test_keyword_arguments_that_are_asked_by_name_are_not_named() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mod = tracepack.trace(lambda x, **options: x * options["scale"], 2.0, scale=3.0)
+    assert mod(5.0, scale=4.0) == 20.0

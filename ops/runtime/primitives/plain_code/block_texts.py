@@ -14,7 +14,7 @@ from .. import bounded
 from ..nesting import check_nesting
 from ..text import texts
 from .arrays.block_arrays import CLASSES
-from .gone_through import bounded_items, ordered
+from .gone_through import bounded_items, require_order
 from .language import FILE
 from .library_values import VALUES, text_of_value
 from .objects.made_classes import MadeClass, is_object
@@ -144,7 +144,7 @@ def require_plain(value: Any, others: tuple[type, ...] = ()) -> Any:
         if names_a_function_of_a_block(value):
             refuse("the text of an error names what makes an object of a class", got=str(value)[:80])
         return value
-    ordered(value)
+    require_order(value)
     within(check_nesting, [value])
     waiting = [value]
     while waiting:
@@ -155,7 +155,7 @@ def require_plain(value: Any, others: tuple[type, ...] = ()) -> Any:
             waiting += [item for item in each if type(item) not in _TEXTED]
             waiting += [item for item in each.values() if type(item) not in _TEXTED] if isinstance(each, dict) else []
         elif isinstance(each, set | frozenset) and all(type(item) in _SCALARS for item in each):
-            ordered(each)
+            require_order(each)
         elif not isinstance(each, (*_SCALARS, Enum, *others)):
             refuse("only numbers, texts and containers of them can be made a text", got=type(each).__name__)
     return value

@@ -17,8 +17,8 @@ import numpy as np
 from .. import bounded
 from .objects.made_classes import is_object
 from .one_run.block_refusals import refuse, within
+from .one_run.set_orders import ORDERS, order
 
-SETS = "a set of texts is gone through, whose order is another one in each process"
 _SETS = (set, frozenset)
 _NUMBERS = (int, float, complex)
 SIZED = (list, tuple, dict, set, frozenset, str, bytes, deque, range)
@@ -30,16 +30,28 @@ def has_order(items: Any) -> bool:
 
 
 def ordered(items: Any) -> Any:
-    """What is gone through in its order.
+    """What is gone through in its order; a set of texts in that of the run.
 
     Raises:
-        RefusedError: it is a set whose order no two processes share, or too long.
+        RefusedError: it is a set whose items have no order that two processes share, or too long.
     """
     kind = type(items)
     if kind in _SETS and not has_order(items):
-        refuse(SETS, fix="Write sorted(items).")
+        found = orders.of(items) if (orders := order.get()) is not None else None
+        return require_order(items) if found is None else found
     if kind is range and len(items) > bounded.MOST_ITEMS:
         refuse("a range is too long", got=len(items), expected=f"at most {bounded.MOST_ITEMS}")
+    return items
+
+
+def require_order(items: Any) -> Any:
+    """What is shown, or asked for one item, in its order.
+
+    Raises:
+        RefusedError: it is a set whose order no two processes share.
+    """
+    if not has_order(items):
+        refuse(ORDERS, fix="Write sorted(items).")
     return items
 
 
@@ -124,7 +136,7 @@ def _extreme(function: Callable[..., Any]) -> Callable[..., Any]:
         key = named.get("key")
         if key is None:
             kinds = set(map(type, args[0]))
-            return function(*args, **named) if kinds <= {str} or kinds <= {int} else ordered(args[0])
+            return function(*args, **named) if kinds <= {str} or kinds <= {int} else require_order(args[0])
         keyed = [(key(each), each) for each in args[0]]
         best = function(keyed, key=_first)
         if sum(not (best[0] < found or found < best[0]) for found, _ in keyed) > 1:

@@ -21,7 +21,7 @@ import torch
 from .. import bounded
 from . import block_tensors, block_texts, library_values
 from .arrays import block_arrays
-from .gone_through import NAMES, bounded_items, counted, each_ordered, ordered, require_few
+from .gone_through import NAMES, bounded_items, counted, each_ordered, ordered, require_few, require_order
 from .growing_operators import FUNCTIONS
 from .language import CHANGE_FIRST, CHANGING, FILE, LIBRARY, LOOKING, OF_CLASSES
 from .objects.made_classes import Attributes, MadeClass, attribute_of, fields_of, is_object, part_of_class
@@ -203,7 +203,7 @@ def _looking(kind: type, name: str) -> Callable[[Guarded, Any], Any]:
 def _changing(kind: type, name: str) -> Callable[[Guarded, Any], Any]:
     """What gives a method that changes its object."""
     if kind is set:
-        return _through(name, counted) if name != "pop" else lambda guards, thing: guards.own(ordered(thing)).pop
+        return _through(name, counted) if name != "pop" else lambda guards, thing: guards.own(require_order(thing)).pop
     if name in ("extend", "extendleft", "update", "subtract"):
         return _through(name, bounded_items)
     return lambda guards, thing: getattr(guards.own(thing), name)

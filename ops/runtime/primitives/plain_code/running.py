@@ -8,7 +8,7 @@ import copy
 import re
 from collections.abc import Sequence
 from contextlib import nullcontext
-from functools import lru_cache
+from functools import lru_cache, partial
 from threading import RLock
 from types import FunctionType
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 from ....graph.errors import GraphError, GuardError
 from ....graph.graph import Graph
 from ...interrupts.unheard import Unheard
+from ..named_tuples import is_record
 from ..nesting import check_nesting
 from . import block_tensors
 from .allowed import checked
@@ -23,11 +24,13 @@ from .arrays import block_arrays
 from .guarded_text import Guarding, makes_sets
 from .language import FILE, MODULES, MUTATES
 from .library_values import bounded_decimals
+from .objects.left_objects import left
 from .objects.model_call import OF_MODELS, at_home, is_callable, model_call
 from .objects.user_names import renamed, taken_out
 from .one_run.block_refusals import RefusedError, refusals
 from .one_run.bound_names import BoundNames, containers
 from .one_run.metering import Meter, meter, tensors_charged
+from .one_run.set_orders import in_orders
 
 OF_TENSORS = "T"
 """How the names of arguments begin that may hold tensors."""
@@ -104,8 +107,13 @@ class Block:
         """
         calls = [_called(each) for each, called in zip(given, self.models, strict=False) if called]
         if calls:
-            left = iter(calls)
-            given = tuple(next(left) if called else each for each, called in zip(given, self.models, strict=True))
+            models = iter(calls)
+            given = tuple(next(models) if called else each for each, called in zip(given, self.models, strict=True))
+        found = in_orders(partial(self._once, given), self._comment)
+        return at_home(found, calls) if calls else found
+
+    def _once(self, given: tuple[Any, ...]) -> Any:
+        """What one run of it gives."""
         budget = meter.get() if self.metered else None
         bound = self._bound(budget)
         others = bound.fixed
@@ -126,6 +134,7 @@ class Block:
             else:
                 with decimals:
                     found = bound.names[self.name](*given)
+            found = left(found)
             if refused:
                 raise refused[0]
         except (RefusedError, Exception) as caught:
@@ -141,7 +150,7 @@ class Block:
         check_nesting([found])
         if bound.fixed and any(id(each) in bound.fixed for each in containers(found)):
             found = copy.deepcopy(found)
-        return at_home(found, calls) if calls else found
+        return found
 
     def _bound(self, budget: Meter | None) -> BoundNames:
         """Names that no other run has now."""
@@ -160,6 +169,10 @@ class Block:
             if trace.tb_frame.f_code.co_filename == FILE:
                 number = trace.tb_lineno
             trace = trace.tb_next
+        return self._comment(number)
+
+    def _comment(self, number: int) -> str:
+        """The user's line of a line of the block."""
         found = _PLACE.search(self.lines[number - 1]) if number else None
         return found[1] if found else ""
 
@@ -289,7 +302,7 @@ def _is_holdable(thing: Any) -> bool:
     waiting = [thing]
     while waiting:
         each = waiting.pop()
-        if type(each) in (list, tuple):
+        if type(each) in (list, tuple) or is_record(each):
             waiting += each
         elif type(each) is dict:
             waiting += each.values()

@@ -1,7 +1,8 @@
 """Tables of pandas that are constants and are asked by a key of the recording.
 
 ``prices[i]`` of a Series, ``frame.loc[i, "price"]``, ``frame.at[i, "title"]`` and ``frame.iloc[i]["title"]`` become the
-look-up of a place, or of an entry, as a list or a dict of constants has it. Pandas itself keeps what it was asked by.
+look-up of a place, or of an entry, as a list or a dict of constants has it, and so do ``names.get(text, "none")`` and
+``text in prices``. Pandas itself keeps what it was asked by.
 """
 
 from __future__ import annotations
@@ -62,11 +63,57 @@ def _by_label(recorder: Recorder, series: Any, key: Any) -> tuple[Any, Any]:
     return (series, key) if place is None else (_entries(series), place)
 
 
+class SeriesOfRun:
+    """Stands for a Series whose `get` is called.
+
+    Args:
+        recorder: of the function.
+        series: the constant.
+    """
+
+    def __init__(self, recorder: Recorder, series: Any) -> None:
+        self.recorder, self.series = recorder, series
+
+    def get(self, key: Any, *default: Any, **named: Any) -> Any:
+        """``series.get(key, default)``; an entry that is a number of numpy is of another type than the default."""
+        if not is_traced(key):
+            return self.series.get(key, *default, **named)
+        entries = _entries(self.series)
+        labels = _labels(self.series.index, key)
+        if labels is None or type(entries) is not list or not all(type(each) is str for each in entries):
+            self.recorder.refuse(
+                "a Series of pandas gives a number of numpy or the default, as a key that is decided at run time asks",
+                "Write table = series.to_dict(), then table.get(key, default), which gives numbers of Python.",
+            )
+        return AskedTable(self.recorder, dict(zip(labels, entries, strict=True))).get(key, *default, *named.values())
+
+
+def is_series(thing: Any) -> bool:
+    """Whether a thing is a Series of pandas."""
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(thing, pandas.Series)
+
+
+def labels_in(container: Any, key: Any) -> Any:
+    """The labels among which ``key in container`` looks, for a container of pandas; any other one as it is."""
+    if type(container).__module__.partition(".")[0] != "pandas" or not is_traced(key):
+        return container
+    index = getattr(container, "columns", getattr(container, "index", container))
+    found = _labels(index, key) if isinstance(index, sys.modules["pandas"].Index) else None
+    return container if found is None else found
+
+
+def _labels(index: Any, key: Any) -> list[Any] | None:
+    """The labels of an index, each once; None where they are of another type than a key."""
+    labels, kind = index.tolist(), type(key.concrete)
+    plain = kind in (int, str) and all(type(each) is kind for each in labels) and index.is_unique
+    return labels if plain else None
+
+
 def _place(recorder: Recorder, index: Any, key: Any) -> Any:
     """The place of a label; None where labels are of another type than it, or not of one place each."""
-    labels = index.tolist()
-    kind = type(key.concrete)
-    if kind not in (int, str) or not all(type(each) is kind for each in labels) or not index.is_unique:
+    labels = _labels(index, key)
+    if labels is None:
         return None
     return AskedTable(recorder, {label: place for place, label in enumerate(labels)})[key]
 

@@ -13,6 +13,7 @@ from ...source.scoping import certainly_set, names_read, names_set, parameters, 
 from ..user_lines import written
 from .beginnings import begin, makes_new
 from .hoisting import Hoisting
+from .own_imports import is_import
 from .plain_forms import plainly
 
 
@@ -99,7 +100,8 @@ class _CutOut:
             tensors: whether they may have tensors, and numbers of numpy.
         """
         returns = any(isinstance(part, ast.Return) for part in within(*self.body))
-        bad = any(refused(part) for line in plainly(self.body) for part in ast.walk(line))
+        walked = (part for line in plainly(self.body) for part in ast.walk(line))
+        bad = any(refused(part) and not is_import(part) for part in walked)
         if bad or (returns and self.after) or (not returns and not self.after):
             return None
         own = [part for part in within(*self.body) if isinstance(part, ast.Yield | ast.YieldFrom)]

@@ -77,3 +77,45 @@ def test_a_state_that_begins_as_none_is_refused_with_the_form() -> None:
     )
     with pytest.raises(tracepack.RecordError, match=words):
         tracepack.trace(process, rows(2, 5, 3), 3)
+
+
+ATTENTION = torch.nn.MultiheadAttention(4, 2, batch_first=True).eval()
+SCRIPTED = tracepack.script(GRU, device="cpu", contiguous=True)
+
+
+def gru_until_large(x, n):
+    rounds = 0
+    y, h = GRU(x)
+    while rounds < n and y.abs().max().item() < 0.9:
+        y, h = GRU(x, h)
+        rounds += 1
+    return y
+
+
+def op_until_large(x, n):
+    rounds = 0
+    y, h = SCRIPTED(x)
+    while rounds < n and y.abs().max().item() < 0.9:
+        y, h = SCRIPTED(x, h)
+        rounds += 1
+    return y
+
+
+def attended(x):
+    return ATTENTION(x, x, x)[0]
+
+
+@pytest.mark.parametrize(
+    ("process", "example", "model"),
+    [(gru_until_large, (rows(2, 5, 3), 3), "GRU"), (attended, (rows(2, 3, 4),), "ATTENTION")],
+)
+def test_a_model_that_runs_other_kernels_is_named_with_its_op(process, example, model) -> None:
+    words = rf"The model {model} runs other kernels .* Make an op of it before: {model} = tracepack.script"
+    with pytest.raises(tracepack.RecordError, match=words):
+        tracepack.trace(process, *example)
+
+
+def test_an_op_of_it_is_called_in_a_block() -> None:
+    mod = tracepack.trace(op_until_large, rows(2, 5, 3), 3)
+    for x, n in ((rows(4, 7, 3), 0), (rows(3, 2, 3), 5)):
+        torch.testing.assert_close(mod(x, n), op_until_large(x, n))

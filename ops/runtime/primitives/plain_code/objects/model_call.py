@@ -90,6 +90,8 @@ def _moved(thing: Any, home: str) -> Any:
         return _on(thing, home)
     if type(thing) is dict:
         return {key: _moved(each, home) for key, each in thing.items()}
+    if isinstance(thing, tuple) and hasattr(thing, "_make"):
+        return type(thing)._make(_moved(each, home) for each in thing)
     return type(thing)(_moved(each, home) for each in thing) if type(thing) in (list, tuple) else thing
 
 
