@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from operator import truediv
 from typing import Any
@@ -268,13 +268,11 @@ def from_files(
         with open(other, "wb") as file:
             file.write(data)
         torch.save((model.inputs, model.tensors(model.inputs)), os.path.join(folder, "inputs"))
-        found = {
-            way: [fresh(way, path, threads) for _ in range(3)] for way, path in (("tracepack", mine), (peer, other))
-        }
+        engines = {peer, *(choice.artefact.engine for choice in pipeline.program.engines)}
+        files = (("tracepack", mine), (peer, other))
+        rounds = [[fresh(way, path, threads, engines) for way, path in files] for _ in range(5)]
         new_size = min(first_at_new_size(tracepack.load(mine, trust=True), model) for _ in range(SESSIONS))
-    (start, size), (peer_start, peer_size) = (
-        [min(each) for each in zip(*runs, strict=True)] for runs in found.values()
-    )
+    (start, size), (peer_start, peer_size) = (map(min, zip(*runs, strict=True)) for runs in zip(*rounds, strict=True))
     return {
         "new size": round(new_size / fresh_size, 3), "file peer": peer,
         "first answer": round(start / peer_start, 3), "memory": round(size / peer_size, 3),
@@ -291,10 +289,12 @@ def first_at_new_size(pipeline: tracepack.Pipeline, model: Model) -> float:
 
 
 FRESH = """
-import os, sys, time, torch, tracepack, tracepack.pipeline.load, tracepack.pipeline.optimizing.engaging
-import tracepack.serialization.engine_rows, tracepack.ops.engines.onnxruntime, tracepack.ops.engines.openvino
+import importlib, os, sys, time, torch, tracepack, tracepack.pipeline.load, tracepack.pipeline.optimizing.engaging
+import tracepack.serialization.engine_rows
 from benchmarks import models
 way, path, threads = sys.argv[1], sys.argv[2], int(sys.argv[3])
+for engine in sys.argv[4:]:
+    importlib.import_module(f"tracepack.ops.engines.{engine}")
 torch.set_num_threads(threads)
 feed, tensors = torch.load(os.path.join(os.path.dirname(path), "inputs"), weights_only=True)
 def memory():
@@ -310,9 +310,12 @@ print(time.perf_counter() - start, memory() - before)
 """
 
 
-def fresh(way: str, path: str, threads: int) -> tuple[float, float]:
-    """Seconds to the first answer, and bytes that stay in memory after it, in a process of its own."""
-    given = [sys.executable, "-c", FRESH, way, path, str(threads)]
+def fresh(way: str, path: str, threads: int, engines: Iterable[str]) -> tuple[float, float]:
+    """Seconds to the first answer, and bytes that stay in memory after it, in a process with the runtimes of the row.
+
+    With no others: OpenVINO's import forks the process, and each page of memory that is written to after that costs.
+    """
+    given = [sys.executable, "-c", FRESH, way, path, str(threads), *engines]
     environment = {name: text for name, text in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     ended = subprocess.run(given, capture_output=True, text=True, check=True, env=environment)
     seconds, size = ended.stdout.split()[-2:]

@@ -19,6 +19,7 @@ from ..ops.graph.frozen_class import frozen_object
 from ..ops.graph.graph import Constant, Graph, KernelCall
 from ..ops.graph.program import Program
 from ..ops.graph.traverse import every_node
+from ..ops.kernels.registry import OPERATOR_PACKAGES
 from ..ops.kinds import kernel_class
 from ..ops.runtime.interrupts.modes import outside
 from ..ops.runtime.interrupts.verbs import undisturbed
@@ -206,11 +207,7 @@ def _named(packages: Sequence[str], trust: bool) -> tuple[str, ...]:
         raise ArchiveError(
             "packages is no list of names", got=repr(packages), expected="a list such as ['torchvision']"
         )
-    if not trust:
-        return tuple(packages)
-    from ..ops.kernels.providers import KNOWN
-
-    return (*packages, *KNOWN)
+    return (*packages, *OPERATOR_PACKAGES) if trust else tuple(packages)
 
 
 def _say_left(archive: Archive, reason: str) -> None:

@@ -8,11 +8,13 @@ needs is imported there: torch's exporters take seconds to import, and a file th
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import metadata
+from pathlib import Path
 from typing import Any, ClassVar
 
 import torch
@@ -152,7 +154,15 @@ class Engine(ABC):
 
 @cache
 def _version(package: str) -> str:
-    """The version that is installed; the parser of `metadata.version` takes milliseconds for all of a description."""
+    """The version that is installed; the parser of `metadata.version` takes milliseconds for all of a description.
+
+    Of a package that is imported, and says the version after which the folder of its description is named, that is it:
+    the search through all folders is saved.
+    """
+    module = sys.modules.get(package)
+    said, file = str(getattr(module, "__version__", "")), getattr(module, "__file__", None)
+    if said and file and (Path(file).parents[1] / f"{package}-{said}.dist-info").is_dir():
+        return said
     text = metadata.distribution(package).read_text("METADATA") or ""
     lines = (line.partition(":") for line in text.partition("\n\n")[0].splitlines())
     return next((value.strip() for name, _, value in lines if name == "Version"), "") or metadata.version(package)

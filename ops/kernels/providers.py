@@ -16,9 +16,6 @@ import torch
 
 from ..graph.errors import GraphError
 
-KNOWN = ("torchaudio", "torchvision")
-"""Packages that `trust=True` alone may import."""
-
 _namespaces: dict[str, str] = {}
 
 

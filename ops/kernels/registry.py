@@ -23,6 +23,9 @@ from ..runtime.user_code import user_stacklevel
 GROUP = "tracepack.kernels"
 """The entry-point group."""
 
+OPERATOR_PACKAGES = ("torchaudio", "torchvision")
+"""Packages that `trust=True` alone may import, for their operators."""
+
 
 @frozen_object
 class Kind:

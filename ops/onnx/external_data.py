@@ -32,6 +32,7 @@ _NESTED: dict[str, dict[int, str]] = {
 _EXTERNAL_DATA, _DATA_LOCATION = 13, 14  # fields of TensorProto
 _DEFAULT = 0  # the data_location of a tensor that holds its data
 _DEEPEST = 100  # levels of messages: protobuf refuses more
+_LAST_ALONE = 0x7F  # the largest integer of one byte, as most are: no call is made for these
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5  # wire types
 
 
@@ -85,7 +86,9 @@ def _fields(data: memoryview) -> Iterator[tuple[int, Any]]:
     """
     at, end = 0, len(data)
     while at < end:
-        tag, at = _varint(data, at)
+        tag, at = data[at], at + 1
+        if tag > _LAST_ALONE:
+            tag, at = _varint(data, at - 1)
         number, kind = tag >> 3, tag & 7
         if not 0 < number < 1 << 29:
             raise ValueError(f"a field with the number {number}")
@@ -93,7 +96,9 @@ def _fields(data: memoryview) -> Iterator[tuple[int, Any]]:
             value, at = _varint(data, at)
             yield number, value
         elif kind == _BYTES:
-            size, at = _varint(data, at)
+            size, at = data[at], at + 1
+            if size > _LAST_ALONE:
+                size, at = _varint(data, at - 1)
             if size > end - at:
                 raise ValueError("a field that is longer than its message")
             yield number, data[at : at + size]

@@ -17,7 +17,7 @@ import torch
 
 from ..graph.device import CPU, Device, parse_device
 from ..graph.graph import Body, Constant, Graph, Guard, Node
-from ..graph.sharing.memory import Touched, touched
+from ..graph.sharing.memory import HandedOn, Touched, sharing
 from ..graph.traverse import written_out
 from .checks import fail_guard, input_check, output_check
 from .emitter import Emitter
@@ -120,6 +120,7 @@ class Plan:
             budget=self.budget,
             engines=self.engines,
             reshaped={place for place in self._touched.reshaped if isinstance(place, int)},
+            handed_on=self._sharing[1],
         )
 
     def _input_check(self, body: Body) -> Callable[..., None]:
@@ -127,8 +128,12 @@ class Plan:
         return check if self.budget is None else self.budget.ticking(check)
 
     @cached_property
+    def _sharing(self) -> tuple[Touched, HandedOn]:
+        return sharing(self.graph)
+
+    @property
     def _touched(self) -> Touched:
-        return touched(self.graph)
+        return self._sharing[0]
 
     @cached_property
     def _written(self) -> set[int]:

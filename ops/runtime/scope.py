@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..graph.device import Device
 from ..graph.graph import Body, Constant, Graph, Literal, Node, Record, SizeTuple, Value
 from ..graph.kernel import Kernel
-from ..graph.sharing.memory import handed_on
+from ..graph.sharing.memory import HandedOn
 from ..graph.traverse import leaves
 from ..graph.types import TensorType
 from .primitives.named_tuples import as_size
@@ -38,6 +38,7 @@ class Bindings:
         reshaped: the numbers of the inputs whose sizes a node may change: such a node gets another tensor object.
         budget: the limits of a run; without any no code checks them.
         engines: the calls of engines, by the id of the first node that each replaces, or of an op's body.
+        handed_on: what the outputs of the whole graph share memory with, see `sharing`.
     """
 
     place: Callable[[Body], Device]
@@ -52,6 +53,7 @@ class Bindings:
     reshaped: Collection[int] = ()
     budget: Budget | None = None
     engines: Mapping[int, EngineCall] = field(default_factory=dict)
+    handed_on: HandedOn = ()
 
 
 class Scope:
@@ -174,7 +176,7 @@ class Scope:
     def part(self, graph: Graph, inputs: Sequence[str]) -> None:
         """Gives results that may be views of weights memory of their own, since a caller may write to them."""
         parted: set[str] = set()
-        for leaf, (places, constants) in zip(leaves(graph.output), handed_on(graph), strict=True):
+        for leaf, (places, constants) in zip(leaves(graph.output), self.bindings.handed_on, strict=True):
             name = self.names.get(id(leaf), "")
             if not constants or not name or name in parted:
                 continue

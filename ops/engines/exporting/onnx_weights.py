@@ -26,6 +26,7 @@ NUMPY_TYPES = frozenset(_TYPES) - {"bfloat16"}
 _MODEL_GRAPH, _GRAPH_INITIALIZER = 7, 5
 _DIMS, _DATA_TYPE, _NAME, _RAW_DATA, _EXTERNAL_DATA, _DATA_LOCATION = 1, 2, 8, 9, 13, 14
 _EXTERNAL = 1
+_SMALL = [bytes([value]) for value in range(0x80)]
 _IN_MEMORY = "*/_ORT_MEM_ADDR_/*"  # the location of what lies in memory, at the offset as its address
 
 
@@ -77,6 +78,8 @@ def _number(field: int, value: int) -> bytes:
 
 
 def _varint(value: int) -> bytes:
+    if value <= 0x7F:  # most are
+        return _SMALL[value]
     found = bytearray()
     while value > 0x7F:
         found.append(value & 0x7F | 0x80)

@@ -41,9 +41,12 @@ def _write_shape(model: Any, node: Any, name: str) -> None:
     import onnx_ir
 
     before, after = node.inputs[0].shape, node.outputs[0].shape
-    if before is None or after is None or node.inputs[1].const_value is not None:
+    if node.inputs[1].const_value is not None:
         return
-    shape = _plain_shape([*map(_named, before)], [*map(_named, after)])
+    known = before is not None and after is not None
+    shape = _plain_shape([*map(_named, before)], [*map(_named, after)]) if known else None
+    if shape is None:  # as behind an LSTM, where not all sizes are known
+        shape = _shape_of_pieces(node.inputs[1], node.inputs[0])
     if shape is None:
         return
     value = onnx_ir.Value(name=name)
@@ -73,6 +76,40 @@ def _plain_shape(before: Sequence[int | str | None], after: Sequence[int | str |
     return found if found.count(_WHAT_IS_LEFT) <= 1 and 0 not in after else None
 
 
+def _shape_of_pieces(shape: Any, whole: Any) -> list[int] | None:
+    """The shape without names that is joined from all sizes of the value itself, in order, some of them multiplied."""
+    joined, rank = shape.producer(), _rank(whole)
+    found: list[int] = []
+    at = 0  # the size of the value that is next
+    for value in joined.inputs if joined is not None and joined.op_type == "Concat" else ():
+        factors = _factors(value, whole, rank)
+        if factors != list(range(at, at + len(factors))):
+            return None
+        found.append(_AS_IT_WAS if factors == [len(found)] else _WHAT_IS_LEFT)
+        at += len(factors)
+    return found if 0 < at == rank and found.count(_WHAT_IS_LEFT) <= 1 else None
+
+
+def _factors(value: Any, whole: Any, rank: int) -> list[int]:
+    """The sizes of another value, by their numbers, whose product one is; -1 for what is none of them."""
+    made = value.producer()
+    if made is not None and made.op_type == "Mul":
+        return [factor for each in made.inputs for factor in _factors(each, whole, rank)]
+    if made is not None and made.op_type == "Reshape":  # a product is a number, which is written as a list of one
+        return _factors(made.inputs[0], whole, rank)
+    piece = _piece(value, whole, rank)
+    return [piece[0]] if isinstance(piece, tuple) and piece[1] == piece[0] + 1 else [-1]
+
+
+def _rank(value: Any) -> int:
+    """The number of dimensions of a value; 0 where nothing says it."""
+    if value.shape is not None:
+        return len(value.shape)
+    made = value.producer()
+    order = made.attributes.get("perm") if made is not None and made.op_type == "Transpose" else None
+    return 0 if order is None else len(order.value)
+
+
 def _turn_at_once(node: Any) -> None:
     """Writes the keys of an attention, turned, as that, and not as rows of all heads that are turned and cut again."""
     turned = node.inputs[0].producer() if node.op_type == "Reshape" else None
@@ -84,9 +121,9 @@ def _turn_at_once(node: Any) -> None:
     whole, order = joined.inputs[0], turned.attributes.get("perm")
     if whole.shape is None or len(whole.shape) != _HEADS or order is None or list(order.value) != [0, 2, 1]:
         return
-    if _pieces(joined.inputs[1], whole) != [-1, (2, 3), (3, 4)]:
+    if _pieces(joined.inputs[1], whole, _HEADS) != [-1, (2, 3), (3, 4)]:
         return
-    if _pieces(node.inputs[1], whole) != [(0, 2), (3, 4), (2, 3)]:
+    if _pieces(node.inputs[1], whole, _HEADS) != [(0, 2), (3, 4), (2, 3)]:
         return
     import onnx_ir
 
@@ -101,15 +138,15 @@ def _turn_at_once(node: Any) -> None:
 _HEADS = 4  # dimensions: of the batch, the heads, the words, and a head
 
 
-def _pieces(shape: Any, whole: Any) -> list[Any]:
+def _pieces(shape: Any, whole: Any, rank: int) -> list[Any]:
     """What a shape is joined from: -1, or from where to where in the shape of a value; else None."""
     joined = shape.producer()
     if joined is None or joined.op_type != "Concat":
         return []
-    return [_piece(each, whole) for each in joined.inputs]
+    return [_piece(each, whole, rank) for each in joined.inputs]
 
 
-def _piece(value: Any, whole: Any) -> int | tuple[int, int] | None:
+def _piece(value: Any, whole: Any, rank: int) -> int | tuple[int, int] | None:
     if value.const_value is not None:
         numbers = value.const_value.numpy().tolist()
         return -1 if numbers == [-1] else None
@@ -124,7 +161,7 @@ def _piece(value: Any, whole: Any) -> int | tuple[int, int] | None:
     ends = [each.const_value for each in cut.inputs[1:]]
     if any(each is None or each.size != 1 for each in ends) or (len(ends) > 2 and int(ends[2].numpy()[0]) != 0):
         return None
-    first, last, _ = slice(*(int(each.numpy()[0]) for each in ends[:2])).indices(_HEADS)
+    first, last, _ = slice(*(int(each.numpy()[0]) for each in ends[:2])).indices(rank)
     return first, last
 
 

@@ -22,7 +22,7 @@ SOON = 0.25  # seconds; the first answer comes first
 _SETTINGS = Path("/sys/kernel/mm/transparent_hugepage")
 _MAPS = Path("/proc/self/maps")
 _COLLAPSE = 25  # MADV_COLLAPSE
-_LEAST = 2 << 20  # bytes; below a huge page the processor keeps the addresses of small ones, too
+_LEAST = 6 << 20  # bytes: processors keep the addresses of 1500 small pages and more, and need no huge ones for these
 _FULL = 0.9  # of its small pages that are in memory, from which on a huge one takes hardly more of it
 
 

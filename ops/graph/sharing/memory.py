@@ -43,18 +43,28 @@ class Touched:
         return {place for place in self.written if isinstance(place, int)}
 
 
-def touched(graph: Graph) -> Touched:
-    """The writes of a graph to its inputs and constants."""
+HandedOn = Sequence[tuple[frozenset[int], bool]]
+
+
+def sharing(graph: Graph) -> tuple[Touched, HandedOn]:
+    """Both that `touched` and `handed_on` say, for who needs both: the graph is followed once."""
     known = _Known()
     found = known.summary(graph)
     numbers = {index for index, value in enumerate(graph.inputs) if value.type in _NUMBERS}
     # The check of the inputs lets nothing else be a number.
-    return Touched({*found.written - numbers, *known.written.constants}, {*found.reshaped, *known.reshaped.constants})
+    written: set[int | Constant] = {*found.written - numbers, *known.written.constants}
+    outputs = [(places, constants is not None) for places, constants in found.outputs]
+    return Touched(written, {*found.reshaped, *known.reshaped.constants}), outputs
 
 
-def handed_on(graph: Graph) -> list[tuple[frozenset[int], bool]]:
+def touched(graph: Graph) -> Touched:
+    """The writes of a graph to its inputs and constants."""
+    return sharing(graph)[0]
+
+
+def handed_on(graph: Graph) -> HandedOn:
     """For each leaf of a graph's output the inputs whose memory it may share, and whether it may be a constant's."""
-    return [(places, constants is not None) for places, constants in _Known().summary(graph).outputs]
+    return sharing(graph)[1]
 
 
 _NUMBERS = (INT, FLOAT, BOOL, STR)

@@ -104,3 +104,29 @@ def test_shapes_that_are_no_plain_ones_stay(engine: str) -> None:
     for rows, columns in ((2, 3), (3, 2), (4, 6), (5, 2), (1, 4), (3, 9)):
         x = torch.randn(rows, columns, 6)
         torch.testing.assert_close(mod(x), folded(x))
+
+
+class Recurrent(torch.nn.Module):
+    """Two layers of an LSTM: behind each the sizes of its numbers are unknown to the export."""
+
+    def __init__(self, both: bool) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.lstm = torch.nn.LSTM(6, 5, 2, batch_first=True, bidirectional=both)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Of sequences [N, L, 6]."""
+        return self.lstm(x)[0]
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_behind_an_lstm_no_shape_is_worked_out_and_it_is_right_at_all_sizes(both: bool) -> None:
+    op = tracepack.script(Recurrent(both), name="lstm", contiguous=True)
+    mod = optimized(lambda x: op(x), torch.rand(3, 7, 6), engine="onnxruntime")
+    found = operators(mod)
+    assert found["LSTM"] == 2
+    assert (found["Mul"], found["Shape"]) == (0, 1), found  # the one is of the state, which is as large as the batch
+    with torch.no_grad():
+        for rows, length in ((3, 7), (2, 5), (4, 14), (1, 3), (6, 9), (11, 2)):
+            x = torch.randn(rows, length, 6)
+            torch.testing.assert_close(mod(x), Recurrent(both)(x), rtol=1e-4, atol=1e-5)

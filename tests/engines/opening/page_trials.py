@@ -28,7 +28,7 @@ from tracepack.ops.graph.traverse import constants
 NUMBERS = 4 << 20  # of 4 bytes: 16 MiB, of which at least 7 pages of 2 MiB are whole
 LEAST = 7
 ROOT = Path(__file__).parents[3]
-SIDE = 1024  # of a layer
+SIDE = 1536  # of a layer
 
 
 def collapses() -> bool:
@@ -107,7 +107,7 @@ def require(trial: str, *given: object) -> None:
 
 
 def packing() -> tracepack.Pipeline:
-    """A pipeline with a layer of 4 MiB, which the engine runs."""
+    """A pipeline with a layer of 9 MiB, which the engine runs."""
     catalogue.register("packing", lambda: Packing)
     op: Any = tracepack.script(torch.nn.Linear(SIDE, SIDE), name="layer", engine="packing")
     return tracepack.trace(lambda x: op(x), torch.rand(2, SIDE))

@@ -8,6 +8,7 @@ import sys
 import warnings
 import zipfile
 from dataclasses import replace
+from importlib import metadata
 
 import msgpack
 import pytest
@@ -15,7 +16,7 @@ import torch
 
 import tracepack
 from tests.engines.fakes import Mirror
-from tracepack.ops.engines.engine import file_of
+from tracepack.ops.engines.engine import _version, file_of
 from tracepack.ops.engines.rescue import Engaged, Reference
 from tracepack.serialization.container.archive import Archive
 
@@ -223,3 +224,16 @@ class Counting(Reference):
     def __call__(self, *values):
         self.calls += 1
         return super().__call__(*values)
+
+
+@pytest.mark.parametrize("package", ["torch", "numpy", "msgpack", "onnxruntime", "openvino"])
+def test_the_version_of_an_engine_is_that_of_its_package(package: str) -> None:
+    pytest.importorskip(package)
+    assert _version.__wrapped__(package) == metadata.version(package)
+
+
+def test_what_a_package_says_of_its_version_counts_only_where_its_description_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(msgpack, "__version__", "99.0")
+    assert _version.__wrapped__("msgpack") == metadata.version("msgpack")

@@ -45,3 +45,13 @@ def test_names_of_mapped_files_are_any_bytes(tmp_path, monkeypatch) -> None:
     assert list(huge_pages._private()) == [(0x1000, 0x3000), (0x8000, 0x9000)]
     monkeypatch.setattr(huge_pages, "_MAPS", tmp_path / "missing")
     assert list(huge_pages._private()) == []
+
+
+def test_the_memory_of_a_small_model_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(huge_pages, "_resident", lambda size: asked.append(size) or iter(()))
+    monkeypatch.setattr(huge_pages, "_huge_size", lambda: 2 << 20)
+    huge_pages.NewMemory((6 << 20) - 1)  # the processor keeps the addresses of so many small pages
+    assert not asked
+    huge_pages.NewMemory(6 << 20)
+    assert asked == [2 << 20]
