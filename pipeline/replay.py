@@ -34,7 +34,7 @@ from .recheck.mismatch import Mismatch, note, raised
 from .recheck.reach.later import Moves, in_later_states, moved
 from .recheck.reach.objects import Objects
 from .recheck.reach.solved_numbers import solved_numbers
-from .recheck.reach.unseen_sides import Sides, leading_there
+from .recheck.reach.unseen_sides import TakenSides, leading_there
 from .recheck.uninitialised import Filled, examples_within, fills, is_unchecked, is_uninitialised, trusts_values
 from .recheck.vary import clones, ones
 from .recording.recorder import Recorder
@@ -71,7 +71,7 @@ class Replay:
         self.process, self.examples, self.recorder, self.objects = process, examples, recorder, objects
         self.stateful, self.until = pipeline.stateful, time.perf_counter() + max(MOST_SECONDS, seconds)
         self.pipeline = pipeline.session() if self.stateful else pipeline
-        self.sides = Sides(self.pipeline._runner.plan)
+        self.sides = TakenSides(self.pipeline._runner.plan)
         self.values, self.fills = not is_uninitialised(pipeline.graph), fills(pipeline.graph)
         self.shapes: list[tuple[Sequence[Any], Any]] = []
         self.moving: Moves = []

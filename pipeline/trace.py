@@ -225,10 +225,9 @@ class _Tracing:
             raise self.explained(mismatch, first)
         refuse_motion(replay, partial(self.record, self.examples))
         if found_class := replay.class_mismatch():
-            raise RecordError(
-                f"the function asks for the class of a dict or a list, which no signature holds: {found_class}",
-                where=str(first_line(self.user) or ""), fix="Pass the difference as a flag or a number.",
-            )  # fmt: skip
+            what = f"the function asks for the class of a dict or a list, which no signature holds: {found_class}"
+            where = str(first_line(self.user) or "")
+            raise RecordError(what, where=where, fix="Pass the difference as a flag or a number.")
         if replay.changed:
             self.notes.append(CHANGES_GIVEN)
         refuse_gaps(found.program, self.on_example)

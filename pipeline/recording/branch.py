@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -323,10 +323,8 @@ def may_be_none(leaf: Any) -> bool:
 
 def kind_of_result(leaf: Any) -> str:
     """What both branches have to give alike, and a loop has to keep, as text."""
-    if isinstance(leaf, torch.Tensor):
-        return f"{str(leaf.dtype).removeprefix('torch.')} of rank {leaf.dim()}"
-    if isinstance(leaf, np.ndarray):  # whose dtype and rank the code may ask for
-        return f"array of {leaf.dtype} of rank {leaf.ndim}"
+    if isinstance(leaf, torch.Tensor | np.ndarray):  # whose dtype and rank code may ask for
+        return f"{str(leaf.dtype).removeprefix('torch.')} {'array ' * isinstance(leaf, np.ndarray)}of rank {leaf.ndim}"
     if type(leaf) is TracedOptional:
         return f"{type(leaf.sample).__name__} or None"
     if may_be_none(leaf):
@@ -337,8 +335,7 @@ def kind_of_result(leaf: Any) -> str:
 def type_of_result(leaf: Any) -> Type:
     """The type of a tensor or scalar, traced or plain."""
     if is_traced(leaf):
-        found: Type = leaf.value.type
-        return found
+        return cast(Type, leaf.value.type)
     if isinstance(leaf, torch.Tensor):
         with torch._C.DisableTorchFunction():
             return tensor_type(leaf)

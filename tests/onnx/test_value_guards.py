@@ -150,7 +150,8 @@ def test_floating_categories_that_are_cut_are_refused() -> None:
 @pytest.mark.parametrize(
     "estimator",
     [
-        CountVectorizer(), TfidfVectorizer(ngram_range=(1, 2), token_pattern="[a-zA-Z]+"), CountVectorizer(lowercase=False),
+        CountVectorizer(), TfidfVectorizer(ngram_range=(1, 2), token_pattern="[a-zA-Z]+"),
+        CountVectorizer(lowercase=False),
         CountVectorizer(token_pattern=r"\b\w+\b"), CountVectorizer(token_pattern=r"\S+"),
         TfidfVectorizer(analyzer="char"), CountVectorizer(token_pattern="[a-zA-Z]+", lowercase=False),
         pipeline.make_pipeline(TfidfVectorizer(), linear_model.LogisticRegression()),

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from .converters import parts
 from .rows import Rows, rows_of
 
 _OTHERWISE = "Compute the same in the function that you trace, in numpy or torch."
@@ -18,11 +17,11 @@ _APART = (
 )
 
 
-def working_fix(estimator: Any, rows: Rows, convert: Callable[[Rows], Any]) -> str:
+def working_fix(parts: Iterable[Any], rows: Rows, convert: Callable[[Rows], Any]) -> str:
     """What to do about an estimator that is refused.
 
     Args:
-        estimator: the estimator.
+        parts: the estimator, and those that it holds.
         rows: the example that it was refused with.
         convert: converts it with other rows; raises where that is refused too.
     """
@@ -38,7 +37,7 @@ def working_fix(estimator: Any, rows: Rows, convert: Callable[[Rows], Any]) -> s
             continue
         verb = "It runs" if other == "float32" else "It answers alike"
         return f"{verb} in {other}: pass example=X.astype({form!r}); the op then takes {other}."
-    return _APART if any(map(_joins_words, parts(estimator))) else _OTHERWISE
+    return _APART if any(map(_joins_words, parts)) else _OTHERWISE
 
 
 def _joins_words(estimator: Any) -> bool:

@@ -51,7 +51,7 @@ def convert_estimator(estimator: Any, example: Any, name: str) -> tuple[bytes, t
         if error.fix:
             raise
         fix = working_fix(
-            estimator,
+            parts(estimator),
             rows,
             lambda other: _tried(estimator, other, _answers(estimator, other, where), name, where),
         )

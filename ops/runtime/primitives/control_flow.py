@@ -41,6 +41,7 @@ def _other(name: str) -> Callable[..., Any] | None:
 
 
 def choose(pred: Any, on_true: Callable[..., Any], on_false: Callable[..., Any], operands: Any) -> Any:
+    """What one of two functions gives, by a condition."""
     if (other := _other("cond")) is not None:
         return other(pred, on_true, on_false, operands)
     if isinstance(pred, torch.Tensor) and takes_control_flow():

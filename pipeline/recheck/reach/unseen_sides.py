@@ -26,7 +26,7 @@ MOST_SECONDS = 0.3
 _MOST_KEPT = 24  # examples that led somewhere new, from which others are made
 
 
-class Sides:
+class TakenSides:
     """Which ways the choices of a plan went, and its tables of two entries.
 
     Args:
@@ -96,7 +96,7 @@ _DECIDING = {choose.__code__: ("on_true", "pred"), lookup.__code__: ("table", "k
 
 
 def leading_there(
-    sides: Sides, run: Callable[[Sequence[Any]], Any], leaves: Sequence[Any], known: Sequence[Any]
+    sides: TakenSides, run: Callable[[Sequence[Any]], Any], leaves: Sequence[Any], known: Sequence[Any]
 ) -> Iterator[Sequence[Any]]:
     """Examples that take sides which were not taken before.
 
