@@ -16,7 +16,7 @@ def loop_over_what_grows(xs):
 
 
 def dict_that_grows(xs):
-    table = {item: 1 for item in xs}
+    table = {item: 1 for item in xs}  # noqa: C420  # a comprehension is what is tried
     for key in table:
         if key * 7 + 3 == 2803:
             table["new"] = 5

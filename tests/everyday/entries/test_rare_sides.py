@@ -73,4 +73,3 @@ def test_data_at_random_keep_their_kinds() -> None:
 def test_the_same_data_come_each_time() -> None:
     one, other = RareData([7]), RareData([7])
     assert [one.like([1, [2, 3]]) for _ in range(50)] == [other.like([1, [2, 3]]) for _ in range(50)]
-
