@@ -87,7 +87,10 @@ def run_block(
                 recorder.pin_setting("autocast")
         except UnplainError as error:
             raise RecordError(f"{NOT_PLAIN}: {error}", where=str(user_line() or "")) from None
-        return _recorded(recorder, written, given, _split(text) if result else None, tensors > 1)
+        kind, found = _recorded(recorder, written, given, _split(text) if result else None, tensors > 1)
+        if not result:
+            share(recorder, written, kind, [*before.values()], found)
+        return found
 
 
 def _early(recorder: Recorder, part: tuple[str, str, bool], give: Callable[[], Any], before: Mapping[str, Any]) -> Any:
@@ -147,8 +150,8 @@ def _own(part: ast.AST) -> Any:
             yield from _own(each)
 
 
-def _recorded(recorder: Recorder, text: str, given: list[Any], kind: Any, numbers: bool) -> Any:
-    """Runs the block on the example, and writes its node."""
+def _recorded(recorder: Recorder, text: str, given: list[Any], kind: Any, numbers: bool) -> tuple[Any, Any]:
+    """Runs the block on the example, and writes its node; returns the kind of its result, and the result."""
     recorder.refuse_ended()
     run = partial(_on_example, recorder, text, "any" if kind is None else kind)
     plain = [each if isinstance(each, CalledModel) else concrete(each) for each in given]
@@ -163,9 +166,8 @@ def _recorded(recorder: Recorder, text: str, given: list[Any], kind: Any, number
     arguments = (*recorder.arguments((text, kind, *given)), *graphs[len(given) :])
     varies = any(recorder.values.varies(leaf) for leaf in _leaves(given))
     output, stand_in = _wrapped(recorder, kind, found, varies)
-    share(text, kind, stand_in)
     recorder.nodes.append(Node(Operator("py.plain_code"), arguments, {}, output, tried_line(callers_only=True), True))
-    return stand_in
+    return kind, stand_in
 
 
 def _on_example(recorder: Recorder, text: str, kind: Any, given: list[Any]) -> Any:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ....ops.runtime.user_code import user_line
 from ...proxies.arrays import TracedArray
 from ...proxies.values.changing import Growing
+from ...recording.recorder import Recorder
 from .statements.beginnings import makes_new
 
 _READING = frozenset((
@@ -16,33 +19,47 @@ _READING = frozenset((
 """Functions that keep nothing but the items of what they are given."""
 
 
-def share(text: str, kind: Any, results: Any) -> None:
+def share(recorder: Recorder, text: str, kind: Any, given: Sequence[Any], results: Any) -> None:
     """Takes note of the results of a block that may be one another, or what the block was given: none may change them.
 
     Args:
+        recorder: of the recording.
         text: of the block.
         kind: of its results.
+        given: what the block was given, which nothing may change either then.
         results: what code goes on with.
     """
+    if any([*_shared(text, kind, results)]):
+        for each in given:
+            if isinstance(each, Growing | TracedArray):
+                each.handed_on = True
+        recorder.values.keep([*given], user_line())
+
+
+def _shared(text: str, kind: Any, results: Any) -> Iterator[bool]:
+    """Whether each of the results, of which this is taken note, may be something else."""
     function = ast.parse(text).body[-1]
     assert isinstance(function, ast.FunctionDef)
-    given = [part.value for part in ast.walk(function) if isinstance(part, ast.Return)]
-    match kind, given:
+    returned = [part.value for part in ast.walk(function) if isinstance(part, ast.Return)]
+    match kind, returned:
         case ["tuple", *kinds], [ast.Tuple(parts)]:
             for each, inner, part in zip(results, kinds, parts, strict=True):
-                _share(each, inner, _is_own(part, function))
+                yield from _noted(each, inner, _is_own(part, function))
         case _:
-            _share(results, kind, all(value is not None and _is_own(value, function) for value in given))
+            own = all(value is not None and _is_own(value, function) for value in returned)
+            yield from _noted(results, kind, own)
 
 
-def _share(result: Any, kind: Any, own: bool) -> None:
+def _noted(result: Any, kind: Any, own: bool) -> Iterator[bool]:
     if isinstance(result, tuple | dict):
         for each in result.values() if isinstance(result, dict) else result:
-            _share(each, None, False)
+            yield from _noted(each, None, False)
     elif isinstance(result, Growing):
         result.handed_on = not own or not isinstance(kind, list) or isinstance(kind[1], list)
+        yield result.handed_on
     elif type(result) is TracedArray:
         result.handed_on = kind is None or "own" not in kind
+        yield result.handed_on
 
 
 def _is_own(value: ast.expr, function: ast.FunctionDef) -> bool:
