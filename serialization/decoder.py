@@ -170,7 +170,9 @@ class Decoder:
                 return Guard(expected, reason)
             case ["guard", {"x": _} | {"i": _} as expected, str(reason)]:  # a complex number, or a long integer
                 return Guard(self.tree(expected, path), reason)
-            case ["guard", list() as expected, str(reason)] if all(type(item) is str for item in expected):
+            case ["guard", list() as expected, str(reason)] if all(
+                type(item) in (str, int, float, bool) for item in expected
+            ):
                 return Guard(expected, reason)
         raise malformed(path, data, "an operator, a kernel, a body or a guard")
 

@@ -77,7 +77,7 @@ class KernelCall:
 class Guard:
     """Checks that its one argument equals the value that the recording relied on."""
 
-    expected: bool | int | float | str | list[str] | None
+    expected: bool | int | float | str | list[Any] | None
     reason: str
 
 

@@ -229,7 +229,8 @@ def _fixed(node: Node, guard: Guard, what: str) -> Iterator[str]:
         return
     elif isinstance(found, str | list):
         form = _form_for_text(node, why)
-        yield f"{node.line}: a text is fixed to {found!r}, because {why}{'. ' if form else ''}{form}"
+        kind = "a list" if isinstance(found, list) and not all(isinstance(item, str) for item in found) else "a text"
+        yield f"{node.line}: {kind} is fixed to {found!r}, because {why}{'. ' if form else ''}{form}"
     elif type(found) in (int, float, complex, bool) and (type(found) is not bool or what == "an argument"):
         any_form = both_ways(node.line) if why == BRANCH else _ANY_ROWS if why in ONE_BY_ONE else ""
         form = instead(node.line) or any_form or loop_form(node.line)
