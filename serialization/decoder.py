@@ -45,6 +45,7 @@ from ..ops.graph.types import DTYPES, ListType, ScalarType, TensorType, Type
 from .container.schema import DEEPEST, LEVELS_OF_SUBGRAPH, MOST_DIGITS, MOST_NODES, MOST_SYMBOLS
 
 _INTEGER = rf"-?[0-9]{{1,{MOST_DIGITS}}}"
+_PLAIN = frozenset((str, int, float, bool))  # what a list that a guard expects may hold
 LONGEST_PATH = 100  # characters of a member's name in messages: a file chooses the name, and every path begins with it
 
 
