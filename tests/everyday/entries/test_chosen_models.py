@@ -112,13 +112,18 @@ def test_what_is_called_may_be_chosen(name) -> None:
     check(CASES[name])
 
 
-def test_a_function_or_none_keeps_its_guard_with_a_form_that_works() -> None:
-    def process(x, n):
-        step = doubled if n > 2 else None
-        return x if step is None else step(x)
+def a_function_or_none(x, n):
+    step = doubled if n > 2 else None
+    return x if step is None else step(x)
 
+
+def test_a_function_or_none_is_a_block() -> None:
+    check(Case(a_function_or_none, [X, 3], BY_NUMBER))
+
+
+def test_a_function_or_none_keeps_its_guard_with_a_form_that_works(no_blocks) -> None:
     with pytest.warns(UserWarning, match=r"a choice gives a function. Call it on both sides: f\(x\) if condition else"):
-        mod = tracepack.trace(process, X, 3)
+        mod = tracepack.trace(a_function_or_none, X, 3)
     with pytest.raises(tracepack.GuardError, match="a branch was taken on it; got False; expected True"):
         mod(X, 1)
     check(Case(lambda x, n: doubled(x) if n > 2 else x, [X, 3], BY_NUMBER))
