@@ -33,6 +33,7 @@ from .lists.fixed import fixed_lengths, lengths
 from .lists.ways import EMPTY
 from .patches.builtins import LentCode, recordable
 from .patches.library.enums import members
+from .patches.library.values.distributions import samples
 from .patches.numpy import hooks
 from .patches.print import muted, printable
 from .patches.threads import threads
@@ -328,7 +329,7 @@ def _record(process: Callable[..., Any], examples: Examples, settled: bool = Fal
     undo = Undo(recorder.values)
     with (
         recorder.states, torch.no_grad(), recording(recorder), printable(), hooks(), questions(), members(),
-        generation(), threads(), answered(), idle_moves(), undo.restored(), undo, Watch(recorder), recorder,
+        generation(), samples(), threads(), answered(), idle_moves(), undo.restored(), undo, Watch(recorder), recorder,
     ):  # fmt: skip
         args, kwargs = examples.call([handed for _, handed in pairs])
         try:
