@@ -17,7 +17,7 @@ class _Nothing(tuple[int, ...]):
 
     __slots__ = ()
 
-    def __add__(self, other: object) -> tuple[int, ...]:  # type: ignore[override]
+    def __add__(self, other: object) -> tuple[int, ...]:
         return ()
 
 
@@ -41,7 +41,8 @@ def _validated(plain: Callable[..., None]) -> Callable[..., None]:
         events = len(self._event_shape)
         if value.dim() >= events:  # torch's own operators refuse sizes that do not fit
             sizes = (*self._batch_shape, *[1] * events)
-            value = torch.broadcast_tensors(value, value.new_ones(()).expand(sizes))[0]
+            broadcast: Any = torch.broadcast_tensors
+            value = broadcast(value, value.new_ones(()).expand(sizes))[0]
         return plain(_SizesChecked(self), value)
 
     return validate_sample
