@@ -33,7 +33,7 @@ from .lists.fixed import fixed_lengths, lengths
 from .lists.ways import EMPTY
 from .patches.builtins import LentCode, recordable
 from .patches.library.enums import members
-from .patches.library.values.distributions import samples
+from .patches.library.values.sample_sizes import samples
 from .patches.numpy import hooks
 from .patches.print import muted, printable
 from .patches.threads import threads

@@ -12,7 +12,7 @@ from torch.distributions import Distribution
 from ...hooks import Hooks, active
 
 
-class _Nothing(tuple[int, ...]):
+class _NoSizes(tuple[int, ...]):
     """Sizes of which none is left, whatever is put behind them."""
 
     __slots__ = ()
@@ -24,7 +24,7 @@ class _Nothing(tuple[int, ...]):
 class _SizesChecked:
     """A distribution as its check of a value sees it, where its sizes are known to fit."""
 
-    _batch_shape = _Nothing()
+    _batch_shape = _NoSizes()
 
     def __init__(self, found: Distribution) -> None:
         self._found = found
