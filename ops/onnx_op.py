@@ -84,6 +84,11 @@ class OnnxOp(InferenceOp):
             SignatureError: one is missing, unknown or given twice.
         """
         names = [each.name for each in self.inputs]
+        if len(args) == 1 and not kwargs and len(names) > 1 and hasattr(args[0], "columns"):
+            raise SignatureError(
+                "the op takes each column by itself", where=f"op {self.name!r}", got=type(args[0]).__name__,
+                expected=names, fix=f"Write {self._by_columns()} for a table df.",
+            )  # fmt: skip
         given = dict(zip(names, args, strict=False))
         if len(args) > len(names) or given.keys() & kwargs.keys() or {*given, *kwargs} != {*names}:
             raise SignatureError(
@@ -94,6 +99,11 @@ class OnnxOp(InferenceOp):
             )
         given |= kwargs
         return [_as_list(given[each.name]) if each.dtype == TEXT else given[each.name] for each in self.inputs]
+
+    def _by_columns(self) -> str:
+        """The call with the columns of a table."""
+        made = [f"df[{each.name!r}].{'tolist' if each.dtype == TEXT else 'to_numpy'}()" for each in self.inputs]
+        return f"op({', '.join(made)})"
 
     def _moved(self, value: Any) -> Any:
         return value.to(str(self.here)).contiguous() if isinstance(value, torch.Tensor) else value

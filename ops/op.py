@@ -51,8 +51,9 @@ class InferenceOp(ABC):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the op, or records the call inside a trace; arrays of numpy are taken as tensors."""
         recorder = current()
-        if any(isinstance(argument, np.ndarray) for argument in args):
-            args = tuple(torch.from_numpy(a) if isinstance(a, np.ndarray) else a for a in args)
+        if any(isinstance(argument, np.ndarray) for argument in (*args, *kwargs.values())):
+            args = tuple(map(_as_tensor, args))
+            kwargs = {name: _as_tensor(argument) for name, argument in kwargs.items()}
         if recorder is None:
             return self.run(args, kwargs)
         with Outside(), recorder.refusing():  # the user's function does not look at the arguments here
@@ -74,6 +75,14 @@ class InferenceOp(ABC):
 
     def __repr__(self) -> str:
         return f"<InferenceOp {self.name!r} on {self.device}>"
+
+
+def _as_tensor(argument: Any) -> Any:
+    """A tensor over the memory of an array, of a copy where it is read-only, as columns of tables are."""
+    if not isinstance(argument, np.ndarray):
+        return argument
+    read_only = type(argument) is np.ndarray and not argument.flags.writeable  # a recorded one has no flags
+    return torch.from_numpy(argument.copy() if read_only else argument)
 
 
 @dataclass

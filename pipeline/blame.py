@@ -39,6 +39,14 @@ _PLAIN_BYTES = (
 )
 _FLAG = "Leave it to a default of your function, or branch on it: x.sum(0, keepdim=True) if keep else x.sum(0)."
 
+_MODEL = "Make an op of the model before the function, and call that: model = tracepack.script(model)."
+
+
+def _of_transformers(error: Exception) -> bool:
+    """Whether a model of transformers raised an error."""
+    modules = (frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(error.__traceback__))
+    return any(str(name).startswith("transformers.models.") for name in modules)
+
 
 def advice_on(what: str, numbers: bool, user: Any) -> str:
     """What to do where graph and function answer otherwise.
@@ -120,7 +128,7 @@ def blamed(error: Exception, process: Callable[..., Any], examples: Examples) ->
             "a function that takes plain flags was given one that is decided at run time",
             where=line,
             got=str(error).splitlines()[0].replace(", not TracedBool", "").replace("TracedBool", "bool"),
-            fix=_FLAG,
+            fix=_MODEL if _of_transformers(error) else _FLAG,
         )
     if "_functorch" in "".join(frame.filename for frame in traceback.extract_tb(error.__traceback__)):
         return RecordError(TRANSFORMS.what, where=line, fix=TRANSFORMS.fix)
@@ -157,7 +165,7 @@ def with_own_line(error: TracepackError, later: Exception | None = None, functio
         package = next(iter(library_lines(trace)), "").partition("/")[0]
         general = ("", GENERAL) if package == "numpy" else ("", GENERAL, ON_ARRAYS)  # no user changes a package's lines
         if isinstance(error, RecordError) and package and error.fix in general:
-            error.fix = in_package(package)
+            error.fix = in_package(package, own)
         if re.search(r":\d+ in ", error.where):
             add_place(error, f"called by {own}")
         else:  # it names an op, an argument or nothing

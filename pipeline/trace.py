@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import torch
 
@@ -35,6 +35,7 @@ from .lists.ways import EMPTY
 from .patches.builtins import LentCode, recordable
 from .patches.library.enums import members
 from .patches.library.tables.asked_frames import frames
+from .patches.library.values.sample_sizes import samples
 from .patches.numpy import hooks
 from .patches.print import muted, printable
 from .patches.threads import threads
@@ -201,8 +202,7 @@ class _Tracing:
     ) -> None:  # fmt: skip
         self.user, self.process, self.deeply = process, recordable(process, deeply), deeply
         self.examples, self.names, self.objects, self.notes = examples, names, objects, notes
-        self.fixed = ""
-        self.began: Recording | None = None
+        self.fixed, self.began = "", cast(Recording | None, None)
 
     @with_states_kept()
     def pipeline(self) -> Pipeline:
@@ -226,8 +226,8 @@ class _Tracing:
         refuse_motion(replay, partial(self.record, self.examples))
         if found_class := replay.class_mismatch():
             what = f"the function asks for the class of a dict or a list, which no signature holds: {found_class}"
-            where = str(first_line(self.user) or "")
-            raise RecordError(what, where=where, fix="Pass the difference as a flag or a number.")
+            fix = "Pass the difference as a flag or a number."
+            raise RecordError(what, where=str(first_line(self.user) or ""), fix=fix)
         if replay.changed:
             self.notes.append(CHANGES_GIVEN)
         refuse_gaps(found.program, self.on_example)
@@ -328,7 +328,7 @@ def _record(process: Callable[..., Any], examples: Examples, settled: bool = Fal
     pairs = [recorder.input(leaf) for leaf in clones(examples.leaves)]
     undo = Undo(recorder.values)
     with (
-        recorder.states, torch.no_grad(), recording(recorder), printable(), hooks(), questions(), members(),
+        recorder.states, torch.no_grad(), recording(recorder), printable(), hooks(), questions(), members(), samples(),
         generation(), threads(), answered(), frames(), idle_moves(), undo.restored(), undo, Watch(recorder), recorder,
     ):  # fmt: skip
         args, kwargs = examples.call([handed for _, handed in pairs])

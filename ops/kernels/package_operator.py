@@ -18,11 +18,13 @@ import torch
 from ..graph.errors import GraphError, MissingExtraError, TrustError, UnknownOperatorError, shown
 from ..graph.kernel import Kernel
 from ..runtime.user_code import user_stacklevel
-from .providers import is_python, module_of, version_of
+from .providers import is_of_script, is_python, module_of, version_of
 
 _NAME = re.compile(r"[A-Za-z_]\w*::[A-Za-z_]\w*(\.[A-Za-z_]\w*)?", re.ASCII)
 _SAY = "tracepack.ops.kernels.providers.register_namespace"
 _OF_TORCH = ("aten", "prim", "prims", "tracepack")
+OF_SCRIPT = ": it is defined in the script that runs, which no other process imports"
+PUT_INTO_MODULE = "Put it into a module, and import that."
 _FIELDS = ("operator", "schema", "module", "version")
 
 
@@ -121,6 +123,8 @@ def operator_kernel(overload: Any) -> OperatorKernel | str:
         return f": {reason}"
     if overload not in _kernels:
         module = module_of(name)
+        if not module and is_of_script(name):
+            return OF_SCRIPT
         if not module:
             return f": no module that another process could import registers it; {_SAY}({namespace!r}, …) says which"
         fields = {"operator": name, "schema": str(schema), "module": module, "version": version_of(module)}

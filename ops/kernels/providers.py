@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import sys
 from importlib import metadata
+from inspect import getclosurevars
 from typing import Any
 
 import torch
@@ -48,6 +49,11 @@ def module_of(operator: str) -> str:
     return "" if found.partition(".")[0] in ("torch", "__main__", "tracepack") else found
 
 
+def is_of_script(operator: str) -> bool:
+    """Whether the script or the notebook that runs defines an operator."""
+    return "__main__" in (_defined_by(operator), _registered_in(operator))
+
+
 def is_python(operator: str) -> bool:
     """Whether torch knows a function or a file of Python that defines an operator: anything else is code of C++."""
     return bool(_defined_by(operator) or _registered_in(operator))
@@ -58,7 +64,12 @@ def _defined_by(operator: str) -> str:
     from torch._library.custom_ops import OPDEFS
 
     definition = OPDEFS.get(operator.partition(".")[0])
-    return "" if definition is None else str(definition._init_fn.__module__)
+    if definition is None:
+        return ""
+    function: Any = definition._init_fn
+    if function.__module__.startswith("torch."):  # that of `torch.library.triton_op` calls the user's
+        function = getclosurevars(function).nonlocals.get("fn", function)
+    return str(function.__module__)
 
 
 def _registered_in(operator: str) -> str:

@@ -12,7 +12,7 @@ from ...ops.graph.graph import KernelCall, Operator, Value
 from ...ops.graph.kernel import Kernel
 from ...ops.graph.operators.names import allowed, why_not
 from ...ops.graph.types import TensorType
-from ...ops.kernels.package_operator import operator_kernel
+from ...ops.kernels.package_operator import OF_SCRIPT, PUT_INTO_MODULE, operator_kernel
 from ...ops.kernels.registry import kernel_of_operator
 from ...ops.kinds import check_registered
 from ...ops.runtime.user_code import user_line
@@ -44,10 +44,11 @@ def custom_operator(
         if isinstance(found, Kernel):
             return KernelCall(found), func
         reason = found or why_not(title(func))
+    fix = PUT_INTO_MODULE if reason == OF_SCRIPT else GENERAL
     raise RecordError(
         f"{title(func)} cannot be recorded{reason}",
         where=str(user_line() or ""),
-        fix="Make an op of the model: tracepack.script(model)." if title(func).startswith("quantized.") else GENERAL,
+        fix="Make an op of the model: tracepack.script(model)." if title(func).startswith("quantized.") else fix,
     )
 
 

@@ -29,6 +29,7 @@ class Given:
             `REQUIRED` where it has none.
         given: whether it is an example, and not a parameter that was left to its default.
         collected: whether it is one of ``**kwargs``.
+        lost: the default of the function where it is no plain value, which no signature holds; `REQUIRED` for others.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Given:
     default: Any = REQUIRED
     given: bool = True
     collected: bool = False
+    lost: Any = REQUIRED
 
 
 def arguments(process: Callable[..., Any], examples: tuple[Any, ...], named: dict[str, Any]) -> list[Given]:
@@ -65,7 +67,8 @@ def arguments(process: Callable[..., Any], examples: tuple[Any, ...], named: dic
         elif name in given or default is not REQUIRED:
             keyword = parameter.kind is inspect.Parameter.KEYWORD_ONLY or skipped
             kind = "keyword" if keyword else "positional"
-            found.append(Given(name, kind, given.get(name, default), default, name in given))
+            lost = REQUIRED if held or parameter.default is inspect.Parameter.empty else parameter.default
+            found.append(Given(name, kind, given.get(name, default), default, name in given, lost=lost))
         else:
             skipped = True
     return found

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+import torch
+
 from ...ops.graph.graph import Record
 from ...ops.graph.program import REQUIRED, Parameters, Slot
 from ...ops.graph.traverse import leaves as leaves_of
@@ -12,7 +15,20 @@ from ..proxies.trees import list_type
 from ..running.stand_ins import fixed, same
 from .arguments import Given
 
-_EVERY = "every call has to give it. Trace with an example of the form of the default"
+_EVERY = "every call has to give it"
+_FORM = f"{_EVERY}. Trace with an example of the form of the default"
+_OWN = f"{_EVERY}. Trace without an example of it, and it is that of the function"
+_FILE = "Trace without an example of it for a file that has the default"
+_INSTEAD = {
+    bool: "Give it the default False or True",
+    int: "Let a number stand for None, {0}=-1, and ask for it: if {0} == -1:",
+    float: "Let a number stand for None, {0}=-1.0, and ask for it: if {0} == -1.0:",
+    str: "Let a text stand for None, {0}='', and ask for it: if {0} == '':",
+    torch.Tensor: "Give {1} for None, and ask for it: if {0}.numel() == 0:",
+    np.ndarray: "Give {1} for None, and ask for it: if {0}.size == 0:",
+}
+"""What may stand for a default of None beside an example of a type, so that a recording goes both ways."""
+_EMPTY = "Let an empty tuple stand for None, {0}=(), and ask for it: if len({0}) == 0:"
 
 
 def fitting(argument: Given, tree: Any, leaves: Sequence[Any]) -> Any:
@@ -31,10 +47,39 @@ def fitting(argument: Given, tree: Any, leaves: Sequence[Any]) -> Any:
 
 def lost_defaults(given: Sequence[Given], parameters: Parameters) -> Iterator[str]:
     """A line for each default of another form than its example, so that every call has to give the parameter."""
-    required = {item.name for item in parameters.items if item.required and any(map(_is_slot, leaves_of(item.tree)))}
+    required = {item.name: item.tree for item in parameters.items if item.required}
     for each in given:
-        if each.given and each.name in required and each.default is not REQUIRED and each.default is not None:
-            yield f"the default of {each.name!r} does not count, because the example has another form: {_EVERY}"
+        tree = required.get(each.name)
+        if not each.given or not any(map(_is_slot, leaves_of(tree))):
+            continue
+        if each.lost is not REQUIRED:
+            kind = type(each.lost).__name__
+            yield f"the default of {each.name!r} does not count, because no signature holds a {kind}: {_OWN}"
+        elif each.default is None:
+            form = _instead_of_none(each.value, tree).format(each.name, _empty(each.value))
+            yield f"the default None of {each.name!r} does not count beside its example: {_EVERY}. {form}"
+        elif each.default is not REQUIRED:
+            yield f"the default of {each.name!r} does not count, because the example has another form: {_FORM}"
+
+
+def _instead_of_none(example: Any, tree: Any) -> str:
+    """What may stand for None where the example is another thing."""
+    if isinstance(example, list) and _is_slot(tree):
+        return _EMPTY
+    example = example.item() if isinstance(example, np.generic) else example
+    if isinstance(example, torch.Tensor | np.ndarray) and example.ndim == 0:
+        return _FILE
+    return next((form for kind, form in _INSTEAD.items() if isinstance(example, kind)), _FILE)
+
+
+def _empty(example: Any) -> str:
+    """The source of an empty tensor or array of the rank and dtype of an example; empty for anything else."""
+    sizes = ", ".join("0" * getattr(example, "ndim", 0))
+    if isinstance(example, np.ndarray):
+        return f"np.empty(({sizes}{',' * (example.ndim == 1)}), np.{example.dtype})"
+    if isinstance(example, torch.Tensor):
+        return f"torch.empty({sizes}{'' if example.dtype is torch.float32 else f', dtype={example.dtype}'})"
+    return ""
 
 
 def _is_slot(leaf: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -134,3 +135,33 @@ def test_a_text_that_is_missing() -> None:
         "column 'city': a column holds neither numbers nor strings alone; got None. "
         "Pass rows without missing texts: an op takes strings alone."
     )
+
+
+@pytest.mark.parametrize("rows", [1, 4])
+def test_columns_may_be_arrays_by_position_and_by_name(rows: int, reloaded: Any) -> None:
+    table = TABLE[NUMBERS]
+    model = linear_model.LinearRegression().fit(table, TABLE["income"] * 2 + TABLE["age"])
+    op = tracepack.script(model, example=table)
+    given = {name: table[name].to_numpy()[:rows] for name in NUMBERS}  # pandas gives arrays that are read-only
+    wanted = model.predict(table[:rows])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for found in (op(*given.values()), op(**given)):
+            np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-9)
+        mod = tracepack.trace(lambda age, income: op(age=age, income=income), *(table[n].to_numpy() for n in NUMBERS))
+    np.testing.assert_allclose(reloaded(mod, trust=True)(**given).numpy(), wanted, rtol=1e-9)
+
+
+def test_a_whole_table_is_refused_with_its_columns() -> None:
+    table = TABLE[[*NUMBERS, "city"]]
+    made = columns(("passthrough", NUMBERS))
+    made.transformers[-1] = (*made.transformers[-1][:2], ["city"])
+    op = tracepack.script(pipeline.make_pipeline(made, linear_model.Ridge()).fit(table, TABLE["age"]), example=table)
+    with pytest.raises(tracepack.SignatureError) as caught:
+        op(table)
+    form = "op(df['age'].to_numpy(), df['income'].to_numpy(), df['city'].tolist())"
+    assert str(caught.value).endswith(
+        "the op takes each column by itself; got DataFrame; expected ['age', 'income', 'city']. "
+        f"Write {form} for a table df."
+    )
+    assert eval(form, {"op": op, "df": table}).shape[0] == len(table)

@@ -85,7 +85,8 @@ def test_values_that_may_be_missing_and_keys_that_vary_have_a_form(given: dict[s
 
 
 def test_an_example_in_place_of_a_default_makes_an_input_that_keeps_the_default() -> None:
-    mod = tracepack.trace(weigh, torch.rand(3, 4), 3, mask=torch.rand(3, 3))
+    with pytest.warns(UserWarning, match="the default None of 'mask' does not count beside its example"):
+        mod = tracepack.trace(weigh, torch.rand(3, 4), 3, mask=torch.rand(3, 3))
     x = torch.rand(5, 6)
     for pipeline in both(mod):
         assert pipeline.signature.startswith("(x: f32[N,M], k: int = 2, mode='mean', mask: f32[K,L], dtype=float32")

@@ -20,7 +20,7 @@ from ...graph.graph import Constant, Graph, Guard, KernelCall, Literal, Node, Op
 from ...graph.operators.names import PYTHON, check_name, why_not
 from ...graph.traverse import map_leaves
 from ...graph.types import BOOL, INT, ScalarType
-from ...kernels.package_operator import operator_kernel
+from ...kernels.package_operator import OF_SCRIPT, PUT_INTO_MODULE, operator_kernel
 from ...kernels.registry import check_registered, kernel_of_operator
 from ..size_expressions import written_out
 from .source_lines import source_line
@@ -211,7 +211,7 @@ class NodeReader:
                 raise LoweringError(
                     f"operator {name} cannot be packed{found or why_not(name)}",
                     where=self.where(node),
-                    fix="Write that part with other operators.",
+                    fix=PUT_INTO_MODULE if found == OF_SCRIPT else "Write that part with other operators.",
                 ) from error
             self.add(node, KernelCall(found), varying=True)
             return

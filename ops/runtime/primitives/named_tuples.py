@@ -130,6 +130,21 @@ def _namedtuple(name: str, fields: tuple[str, ...]) -> Callable[..., Any]:
     try:
         if not all(map(is_plain_name, (name, *fields))):
             raise ValueError("a name is not a plain identifier")
-        return namedtuple(name, fields)
+        return _sent_by_fields(namedtuple(name, fields))
     except (ValueError, TypeError) as error:
         raise GraphError(f"not a named tuple: {error}", got=repr((name, fields))) from error
+
+
+def _sent_by_fields(kind: Any) -> Callable[..., Any]:
+    """A class of records that pickles by its fields: no module has it, by which another process could find it."""
+    kind.__reduce__ = _reduced
+    return kind  # type: ignore[no-any-return]  # a class
+
+
+def _reduced(record: Any) -> tuple[Any, ...]:
+    """What copies and workers make a record of."""
+    return _made_anew, (type(record).__name__, record._fields, tuple(record))
+
+
+def _made_anew(name: str, fields: tuple[str, ...], items: tuple[Any, ...]) -> Any:
+    return _namedtuple(name, fields)(*items)

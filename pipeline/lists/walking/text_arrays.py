@@ -13,7 +13,7 @@ from ...recording.recorder import Recorder
 from ...rules.assertions import required
 from ..lookup import lookup
 
-_LIST = "Write tracepack.lookup(texts, ids), which gives lists in lists."
+_LIST = "Write tracepack.lookup(texts, ids), which gives the lists of texts[ids].tolist()."
 
 
 def asks_texts(recorder: Recorder, texts: Any, places: Any) -> bool:
@@ -29,9 +29,14 @@ def is_array_of_texts(thing: Any) -> bool:
     return thing.dtype.kind == "U" or (thing.dtype.kind == "O" and all(type(item) is str for item in thing.tolist()))
 
 
-def texts_at(recorder: Recorder, texts: np.ndarray[Any, Any], places: Any) -> TracedList:
-    """The texts at some places, or where an array is true: a list of any length that stands for the array."""
-    if isinstance(places, torch.Tensor):  # numpy takes one of a single element for a number
+def texts_at(recorder: Recorder, texts: np.ndarray[Any, Any], places: Any) -> Any:
+    """The texts at some places, or where an array is true: a list of any length that stands for the array.
+
+    One place, which an array or a tensor without dimensions holds, gives its text.
+    """
+    if places.ndim == 0 and places.dtype not in (np.bool_, torch.bool):
+        return recorder.scalar("lookup", texts.tolist(), places.item())
+    if isinstance(places, torch.Tensor) and places.ndim < 2:  # numpy takes one of a single element for a number
         recorder.refuse("an array of texts was asked by a tensor", "Write texts[ids.numpy()].")
     if places.ndim != 1:
         recorder.refuse("an array of texts was asked by an array of several dimensions", _LIST)

@@ -37,6 +37,10 @@ CALLS = "it calls the model "
 """How the reasons begin why a block cannot call a model."""
 _AS_OP = "Make an op of it before: model = tracepack.script(model)."
 _ZEROS = "Begin with a tensor in place of None: state = torch.zeros(…)."
+_GENERATES = (
+    "Make an op of it before, model = tracepack.script(model), and write the loop with tracepack.while_loop, as 'Text "
+    "generation' in docs/guide.md does."
+)
 _GIVES = "Let it give tensors, alone or in tuples, lists and dicts."
 
 
@@ -73,7 +77,8 @@ class CalledModel:
             RecordError: no graph takes them, or an earlier call had others.
         """
         if bad := [each for each in args if type(each) is not torch.Tensor and type(each) not in SCALARS]:
-            fix = _ZEROS if bad[0] is None else "Write its parts in the call: model(x, (h, c))."
+            zeros = _GENERATES if type(self.thing).__module__.startswith("transformers.") else _ZEROS
+            fix = zeros if bad[0] is None else "Write its parts in the call: model(x, (h, c))."
             raise self._error(f"is given a {type(bad[0]).__name__}", fix)
         if self.largest is not None and [*map(_kind, args)] != [*map(_kind, self.largest)]:
             raise self._error("is given several dtypes or ranks", "Give it the same kinds each time.")

@@ -41,6 +41,15 @@ _PACKAGES = {
     "scipy": "Use a function of torch.linalg, torch.fft, torch.special or numpy for it, or do it before.",
     "torch": _MODEL,
 }
+_UNIT = "torch.nn.functional.normalize({})"
+_OF_ROWS = {
+    "cosine_similarity(": f"{_UNIT.format('x')} @ {_UNIT.format('y')}.T",
+    "cosine_distances(": f"1 - {_UNIT.format('x')} @ {_UNIT.format('y')}.T",
+    "euclidean_distances(": "torch.cdist(x, y)",
+    "linear_kernel(": "x @ y.T",
+}
+"""Functions of sklearn on the rows of two tables, x and y, which are tensors here."""
+_OF_ESTIMATOR = re.compile(r"\.(predict|transform|inverse_transform|decision_function|score|kneighbors|fit)\w*\(")
 _ITERATING = {
     "combinations": "[(a, b) for i, a in enumerate(xs) for b in xs[i + 1 :]]",
     "permutations": "[(a, b) for i, a in enumerate(xs) for j, b in enumerate(xs) if i != j]",
@@ -109,9 +118,14 @@ def both_ways(line: SourceLine | None) -> str:
     return f"{form} keeps both ways" if form else BOTH_WAYS
 
 
-def in_package(package: str) -> str:
-    """What to do about code of a package that cannot be recorded."""
+def in_package(package: str, line: SourceLine | None = None) -> str:
+    """What to do about code of a package that cannot be recorded, which a line of the function calls."""
     general = f"Use functions of torch or numpy in place of {package}, or do it before, and pass what it gives."
+    if package == "sklearn" and line is not None:
+        if form := next((form for call, form in _OF_ROWS.items() if call in line.code), ""):
+            return f"Write {form}, of tensors x and y."
+        if not _OF_ESTIMATOR.search(line.code):
+            return general
     return _PACKAGES.get(package, general)
 
 

@@ -13,6 +13,7 @@ from .branch_forms import form_of, holds
 
 _UNLIKE = "the branches return different structures or dtypes"
 _FAILS = "a branch fails on the example"
+_RECURSION = "A loop that fills a list or a dict does, and so does the recursion without lru_cache"
 _PLAIN = " in a plain value"
 _OF_ONE = " of rank 0"
 _OF_SHAPES = re.compile(r"\.(shape|size\(\)) [!=]= ")
@@ -35,6 +36,8 @@ def cause_of(error: RecordError, line: SourceLine) -> str:
         return f"It cannot go both ways, since its sides give {one} and {other}. {form.rstrip('.')}"
     if what.startswith(_FAILS):
         side = what.removeprefix(_FAILS)
+        if "RecursionError" in side:
+            return f"It cannot go both ways, since the function calls itself on one. {_RECURSION}"
         return f"It cannot go both ways, since a side fails on the example{side}. Trace with one on which both run"
     return f"It cannot go both ways: {what}. {error.fix}".rstrip(". ")
 

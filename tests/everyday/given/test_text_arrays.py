@@ -17,6 +17,15 @@ OBJECTS = np.array(["cat", "dog", "fox", "owl", "bee"], dtype=object)
 ESTIMATOR = SimpleNamespace(classes_=NAMES)
 GIVEN = [[torch.rand(3, 5)], [[torch.rand(n, 5)] for n in (1, 4, 7)]]
 
+
+def _named(x):
+    found = []
+    for row in x:
+        name = NAMES[row.argmax()]
+        found.append(f"{name}: {row.max():.2f}")
+    return found
+
+
 CASES = {
     "tolist": Case(lambda x: NAMES[x.numpy().argmax(1)].tolist(), *GIVEN),
     "list": Case(lambda x: [*map(str, list(NAMES[x.numpy().argmax(1)]))], *GIVEN),
@@ -37,6 +46,12 @@ CASES = {
         lambda x: [f"{n}={p:.2f}" for n, p in zip(NAMES[x.numpy().argmax(1)], x.numpy().max(1))],  # noqa: B905  # as users write it
         *GIVEN,
     ),
+    "one, by a tensor": Case(lambda x: NAMES[x[0].argmax()].upper(), *GIVEN),
+    "one, by an array": Case(lambda x: OBJECTS[np.asarray(x[0].argmax())] + "s", *GIVEN),
+    "one, by a place from the end": Case(lambda x: str(NAMES[-x[0].argmax()]), *GIVEN),
+    "one of each row, by tensors": Case(lambda x: [str(NAMES[i]) for i in x.argmax(-1)], *GIVEN),
+    "one of each row, by arrays": Case(lambda x: [str(NAMES[i.numpy()]) for i in x.argmax(-1)], *GIVEN),
+    "one of each row, in a loop": Case(_named, *GIVEN),
     "lookup by an array": Case(lambda x: tracepack.lookup(NAMES, x.numpy().argmax(1)), *GIVEN),
     "lookup by a table": Case(lambda x: tracepack.lookup(NAMES, x.numpy().argsort(1)), *GIVEN),
     "numbers by an array": Case(lambda x: tracepack.lookup([1.5, 2.5, 0.0, 4.0, 3.0], x.numpy().argmax(1)), *GIVEN),
@@ -62,6 +77,7 @@ REFUSED = {
     "a method": (lambda x: NAMES[x.numpy().argmax(1)].astype("U2").tolist(), "more is asked of an array of texts"),
     "a branch": (lambda x: 1 if NAMES[x.numpy().argmax(1)] else 0, "more is asked of an array of texts"),
     "by a tensor": (lambda x: NAMES[x.argmax(1)].tolist(), r"Write texts\[ids.numpy\(\)\]"),
+    "by a tensor of two dimensions": (lambda x: NAMES[x.argsort(1)].tolist(), r"Write tracepack.lookup\(texts, ids\)"),
     "of two dimensions": (lambda x: NAMES[x.numpy().argsort(1)].tolist(), r"Write tracepack.lookup\(texts, ids\)"),
 }
 
