@@ -347,18 +347,3 @@ def test_a_range_that_is_empty_in_the_example_is_said() -> None:
         mod = tracepack.trace(lambda text: [text[i : i + 2] for i in range(len(text) - 1)], "x")
     assert any("Trace with a list of one item at least" in str(each.message) for each in found)
     assert mod("y") == []
-
-
-class TakesNumbers(torch.nn.Module):
-    def forward(self, x: torch.Tensor, places: list[int]) -> torch.Tensor:
-        return x + places[1] if places[0] > 2 else x * 2
-
-
-def test_a_list_of_numbers_that_a_model_takes_is_fixed_in_the_file_too() -> None:
-    op = tracepack.script(TakesNumbers(), name="taker", device="cpu")
-    x = torch.rand(3)
-    with pytest.warns(UserWarning, match=r"a list is fixed to \[1, 2, 3\], because a model takes it"):
-        mod = loaded(lambda x, places: op(x, places), x, [1, 2, 3])
-    assert torch.equal(mod(x, [1, 2, 3]), x * 2)
-    with pytest.raises(tracepack.GuardError, match=r"got \[4, 2, 3\]; expected \[1, 2, 3\]"):
-        mod(x, [4, 2, 3])

@@ -7,7 +7,7 @@ import torch
 
 import tracepack
 from tests.everyday.case import loaded
-from tests.everyday.entries.rare_sides import RARE
+from tests.everyday.rare.rare_sides import RARE
 from tracepack.pipeline.recheck.reach.rare_data import RareData
 from tracepack.pipeline.recheck.reach.solved_numbers import solved_numbers
 
