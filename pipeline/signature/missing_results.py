@@ -10,8 +10,6 @@ from ...ops.graph.graph import Graph, Node, Operator
 from ...ops.graph.operators.names import CODE
 from ...ops.graph.traverse import walk
 
-_DEEPEST = 20
-
 
 def missing_results(graph: Graph) -> Iterator[str]:
     """A line for each block that may give None in place of what it gives on the example."""
@@ -29,7 +27,8 @@ def _may_miss(node: Node) -> bool:
     assert isinstance(block, ast.FunctionDef)
     others = {each.name: each for each in body if isinstance(each, ast.FunctionDef)}
     others |= {each.name: each for each in ast.walk(block) if isinstance(each, ast.FunctionDef)}
-    return any(_misses(part, node.args[1], block, others, 0) for part in _returned(block))
+    misses = _Misses(others)
+    return any(misses.may_be(part, node.args[1], block) for part in _returned(block))
 
 
 def _returned(function: ast.FunctionDef) -> list[ast.expr | None]:
@@ -43,39 +42,50 @@ def _own(part: ast.AST) -> Iterator[ast.AST]:
             yield from _own(each)
 
 
-def _misses(part: Any, kind: Any, within: ast.FunctionDef, others: dict[str, ast.FunctionDef], depth: int) -> bool:
-    """Whether an expression may be None where a kind is another one.
+class _Misses:
+    """Whether what a block gives may be None.
 
     Args:
-        part: the expression; None for one that is not there.
-        kind: as the node has it.
-        within: the function in which it stands.
         others: the functions of the block.
-        depth: how many names and calls led to it.
     """
-    if kind == "any" or depth > _DEEPEST:
+
+    def __init__(self, others: dict[str, ast.FunctionDef]) -> None:
+        self.others = others
+        self._asked = set[tuple[int, str]]()  # expressions and kinds, of which none was found to be None
+
+    def may_be(self, part: Any, kind: Any, within: ast.FunctionDef) -> bool:
+        """Whether an expression may be None where a kind is another one.
+
+        Args:
+            part: the expression; None for one that is not there.
+            kind: as the node has it.
+            within: the function in which it stands.
+        """
+        if kind == "any" or (id(part), repr(kind)) in self._asked:
+            return False
+        if part is not None:
+            self._asked.add((id(part), repr(kind)))
+        kinds = list(kind) if isinstance(kind, list | tuple) else [kind]
+        match part:
+            case None | ast.Constant(None):
+                return True
+            case ast.IfExp(test, body, other):
+                asked = {each.id for each in ast.walk(test) if isinstance(each, ast.Name)}
+                sides = [each for each in (body, other) if not (isinstance(each, ast.Name) and each.id in asked)]
+                return any(self.may_be(each, kind, within) for each in sides)
+            case ast.Tuple(parts) if kinds[0] == "tuple" and len(kinds) == len(parts) + 1:
+                pairs = zip(parts, kinds[1:], strict=True)
+                return any(self.may_be(each, inner, within) for each, inner in pairs)
+            case ast.ListComp(elt) if kinds[0] == "list":
+                return self.may_be(elt, kinds[1], within)
+            case ast.Call(ast.Name(name)) if name in self.others:
+                called = self.others[name]
+                return any(self.may_be(each, kind, called) for each in _returned(called))
+            case ast.Name(name):
+                if any(_asks(each, name) for each in ast.walk(within)):
+                    return False
+                return any(self.may_be(each, kind, within) for each in _values_of(name, within))
         return False
-    kinds = list(kind) if isinstance(kind, list | tuple) else [kind]
-    match part:
-        case None | ast.Constant(None):
-            return True
-        case ast.IfExp(test, body, other):
-            asked = {each.id for each in ast.walk(test) if isinstance(each, ast.Name)}
-            sides = [each for each in (body, other) if not (isinstance(each, ast.Name) and each.id in asked)]
-            return any(_misses(each, kind, within, others, depth) for each in sides)
-        case ast.Tuple(parts) if kinds[0] == "tuple" and len(kinds) == len(parts) + 1:
-            pairs = zip(parts, kinds[1:], strict=True)
-            return any(_misses(each, inner, within, others, depth) for each, inner in pairs)
-        case ast.ListComp(elt) if kinds[0] == "list":
-            return _misses(elt, kinds[1], within, others, depth)
-        case ast.Call(ast.Name(name)) if name in others:
-            called = others[name]
-            return any(_misses(each, kind, called, others, depth + 1) for each in _returned(called))
-        case ast.Name(name):
-            if any(_asks(each, name) for each in ast.walk(within)):
-                return False
-            return any(_misses(each, kind, within, others, depth + 1) for each in _values_of(name, within))
-    return False
 
 
 def _asks(part: ast.AST, name: str) -> bool:
