@@ -6,6 +6,8 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
+from types import FunctionType, MethodType
 from typing import Any
 
 import torch
@@ -81,9 +83,10 @@ def _require_result(process: Callable[..., Any]) -> None:
         RecordError: it gives a coroutine or a generator.
     """
     called = process.forward if isinstance(process, torch.nn.Module) else process
-    functions = [called, attribute(type(called), "__call__", None)]
+    asked = (_innermost(called), attribute(type(called), "__call__", None))
+    functions = [each for each in asked if isinstance(each, FunctionType | MethodType)]
     where = str(first_line(process) or "")
-    if any(asked(each) for each in functions for asked in (inspect.iscoroutinefunction, inspect.isasyncgenfunction)):
+    if any(is_one(each) for each in functions for is_one in (inspect.iscoroutinefunction, inspect.isasyncgenfunction)):
         raise RecordError(
             "trace takes a plain function", where=where, got="one with async", expected="def without async and await",
             fix="Trace what stands between the awaits, as a function of what they give, and call the pipeline there.",
@@ -93,6 +96,13 @@ def _require_result(process: Callable[..., Any]) -> None:
             "trace takes a function that returns its result", where=where, got="a generator, which yields",
             fix="Trace one that returns a list: def process(...): return list(generate(...)).",
         )  # fmt: skip
+
+
+def _innermost(process: Any) -> Any:
+    """The function of a `functools.partial`."""
+    while type(process) is partial:
+        process = process.func
+    return process
 
 
 def is_data(value: Any) -> bool:

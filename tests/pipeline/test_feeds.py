@@ -65,7 +65,7 @@ def test_a_device_may_be_given_by_its_name(reloaded):
         mod(torch.ones(3), torch.device("cpu"))
 
 
-def test_numbers_and_strings_are_inputs(reloaded):
+def test_numbers_and_strings_are_inputs(reloaded, no_blocks):
     def process(x, scale, count, flag, mode):
         y = x * scale + count
         return y.sum() if flag and mode == "sum" else y

@@ -22,6 +22,7 @@ class Holder:
         return self.op(x, h)
 
 
+@pytest.mark.filterwarnings("ignore:the default of 'h' does not count")
 def test_lambdas_methods_closures_defaults_and_keywords(cell, reloaded):
     x, h = torch.rand(3, 4), torch.rand(3, 4)
     scale = 3.0

@@ -91,7 +91,7 @@ def test_a_condition_that_raises_is_a_check_also_beside_a_comprehension() -> Non
         mod([1, 2], 0)
 
 
-def test_a_condition_that_raises_inside_of_a_handler_is_no_check() -> None:
+def test_a_condition_that_raises_inside_of_a_handler_is_no_check(no_blocks) -> None:
     def process(x, n):
         try:
             if n < 1:

@@ -22,7 +22,7 @@ def test_a_number_in_a_string_is_recorded(reloaded) -> None:
         mod(X, "four")
 
 
-def test_strings_and_lists_of_strings_pass_and_are_guarded_where_they_are_read(reloaded) -> None:
+def test_strings_and_lists_of_strings_pass_and_are_guarded_where_they_are_read(reloaded, no_blocks) -> None:
     def process(x, mode, names):
         return {"mode": mode, "names": names, "both": [*names, mode], "x": x * 2 if mode == "double" else x.sum()}
 

@@ -19,6 +19,7 @@ def saved(process: Any, *args: Any, **kwargs: Any) -> Any:
     return tracepack.load(file.getvalue())
 
 
+@pytest.mark.filterwarnings("ignore:the names of")
 def test_the_order_of_keywords_on_which_the_answer_hangs() -> None:
     mod = saved(lambda x, **more: [v * x for v in more.values()], X, a=ONES, b=ONES * 2)
     for _ in range(2):  # the second call takes the fast path

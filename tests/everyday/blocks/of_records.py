@@ -130,7 +130,7 @@ def trie(words, q):
     return out
 
 
-def conf(x, thr=None):
+def conf(x, thr):
     p = x.softmax(-1)
     rows = []
     for r in p.tolist():

@@ -111,7 +111,7 @@ UNORDERED = {
     "unpacked": "[*s]", "items unpacked": "[a for a, *b in [s]]", "ties": "sorted(s, key=len)", "chosen": "max(s, key=len)",
     "taken": "list(itertools.takewhile(lambda a: True, s))", "counted": "list(collections.Counter(s))",
     "arguments": "(lambda *a: a)(*s)", "starred": "list(itertools.starmap(lambda *a: a, [s]))", "text": "'%s' % s",
-    "next": "next(iter(s))", "extended": "[].extend(s)", "zipped": "list(zip(s))", "popped": "s.copy().pop()",
+    "next": "next(iter(s))", "extended": "(lambda l: (l.extend(s), l)[1])([])", "zipped": "list(zip(s))", "popped": "s.copy().pop()",
     "keys": "list({'a': 1, 'b': 2}.keys() & {'a': 1, 'b': 2}.keys())", "from keys": "dict.fromkeys(s)",
 }  # fmt: skip
 

@@ -44,7 +44,7 @@ TOLD = {
 
 
 @pytest.mark.parametrize("name", TOLD)
-def test_an_error_of_a_helper_that_tensors_decide_is_told_at_the_trace(name):
+def test_an_error_of_a_helper_that_tensors_decide_is_told_at_the_trace(name, no_blocks):
     process, (example, other, told) = getattr(functions, name), TOLD[name]
     with pytest.warns(UserWarning, match=re.escape(told)):
         mod = tracepack.trace(process, *example)

@@ -90,7 +90,7 @@ def handled(x, n):
         return x
 
 
-def test_a_branch_to_an_error_that_is_handled_is_said() -> None:
+def test_a_branch_to_an_error_that_is_handled_is_said(no_blocks) -> None:
     with pytest.warns(UserWarning, match="a condition on a number is fixed to False"):
         loaded(handled, X, 2)
 

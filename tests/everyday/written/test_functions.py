@@ -129,7 +129,7 @@ def known(x, s):
     return {name: each for name, each in locals().items() if name == "x"}
 
 
-@pytest.mark.parametrize("process", [noted, counted, printed, informed, Kept(), generated, known])
+@pytest.mark.parametrize("process", [noted, counted, printed, informed, Kept(), known])
 def test_what_changes_more_than_variables_stays_as_it_is(process) -> None:
     """Both sides of a branch would run in the trace: the way of the example is kept, or all is refused."""
     with warnings.catch_warnings():
@@ -143,6 +143,13 @@ def test_what_changes_more_than_variables_stays_as_it_is(process) -> None:
     assert NOTES == []
     assert FILE.getvalue() == ""
     assert COUNTS == {"calls": 0}
+
+
+def test_a_generator_of_the_function_is_a_block() -> None:
+    mod = loaded(generated, X, 0.7)
+    for s in (0.7, 0.2):
+        assert all(map(torch.equal, mod(X, s), generated(X, s)))
+        assert len(mod(X, s)) == len(generated(X, s))
 
 
 def test_sides_of_other_ranks_stay_as_they_are() -> None:
