@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import tracepack
-from tests.everyday.case import Case, check
+from tests.everyday.case import Case, check, loaded
 from tests.everyday.outcomes import unlike_answers as f
 
 X, Y = torch.rand(2, 2), torch.rand(3, 2) * 4
@@ -18,7 +18,6 @@ CASES = {
     f.of_all: [([1, -1],), ([1, 2],), ([],), ([-1, -1, 2],)],
     f.of_tensor: [(torch.tensor([1.0, 3.0]),), (torch.tensor([-1.0, -3.0]),), (torch.tensor([-1.0, 0.5, 4.0]),)],
     f.best: [(X, 2), (X, 7), (Y, 1), (Y, 4)],
-    f.labelled: [("a", X), ("", X), ("b", Y), (" ", Y)],
     f.with_imports: [(["a1", "b"],), (["", "12 c"],), ([],), (["x"] * 4,)],
 }
 
@@ -28,6 +27,24 @@ CASES = {
 @pytest.mark.filterwarnings("error")
 def test_answers_with_other_keys(process, example) -> None:
     check(Case(process, CASES[process][example], CASES[process]))
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_model_is_called_on_one_side() -> None:
+    check(Case(f.labelled, ["a", X], [("", X), ("b", Y), (" ", Y)]))
+
+
+def test_a_model_that_the_example_does_not_call_is_no_block() -> None:
+    model = tracepack.script(torch.nn.Linear(2, 3).eval(), device="cpu")  # which nothing has called
+
+    def process(text, x):
+        return {"error": "no text"} if not text.strip() else {"logits": model(x)}
+
+    with pytest.warns(UserWarning, match="a condition on a text is fixed to False, because a branch was taken on it"):
+        mod = loaded(process, "", X)
+    assert mod(" ", Y) == process(" ", Y)
+    with pytest.raises(tracepack.GuardError, match="a branch was taken on it; got"):
+        mod("a", X)
 
 
 @pytest.mark.parametrize(("process", "items"), [(f.of_events, EVENTS), (f.of_points, POINTS)])
