@@ -86,6 +86,26 @@ def found_by(keys: Sequence[Any], find: Callable[[Any], Record], jobs: int) -> I
             yield from ((waiting[done], done.result()) for done in as_completed(waiting))
 
 
+def of_seeds(
+    name: str, full: int, part: int, share: int | None, find: Callable[[Any], Record], jobs: int, fresh: bool
+) -> list[Record]:
+    """What `find` says of the seeds of a full run, in its journal; of a share of other seeds where one is asked for.
+
+    Args:
+        name: of the journal.
+        full: how many seeds a full run has.
+        part: how many a share has.
+        share: the number of the share; None for a full run.
+        find: says what is found of a seed.
+        jobs: how many processes a full run has.
+        fresh: whether it begins anew.
+    """
+    if share is None:
+        return list(Journal(name, fresh).complete(range(full), find, jobs))
+    first = full + share * part
+    return [record for _, record in found_by(range(first, first + part), find, 1)]
+
+
 def _quiet() -> None:
     import warnings
 

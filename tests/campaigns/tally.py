@@ -7,7 +7,9 @@ the time of a CI job, chosen by k, so that successive numbers go through the who
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 RIGHT = "right"  # the same as eager on every sample that was tried
 REFUSED = "refused"  # a TracepackError that says why
@@ -59,6 +61,13 @@ class Tally:
         """Adds one case."""
         assert outcome in OUTCOMES, outcome
         self.cases.append(Case(name, outcome, " ".join(reason.split()), detail))
+
+    def add_records(self, records: Iterable[dict[str, Any]]) -> None:
+        """Adds the cases of a journal, and what they cost."""
+        for record in records:
+            self.add(record["name"], record["outcome"], record["reason"], record["detail"])
+            self.tried += record["tried"]
+            self.seconds += record["seconds"]
 
     def counts(self) -> dict[str, int]:
         """How many cases ended in each outcome."""

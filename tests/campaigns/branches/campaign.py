@@ -17,7 +17,7 @@ import tracepack
 from tests.campaigns.branches.rare_data import RareData
 from tests.campaigns.branches.rare_writer import Writer, made, plain
 from tests.campaigns.check import difference
-from tests.campaigns.journal import Journal, Record, found_by
+from tests.campaigns.journal import Record, of_seeds
 from tests.campaigns.limit import SECONDS, Overdue, limited
 from tests.campaigns.tally import ERROR, REFUSED, RIGHT, WRONG, Tally
 from tracepack.pipeline.rewriting import blocks
@@ -30,15 +30,8 @@ KINDS = ("recorded", "block")
 def run(share: int | None = None, jobs: int = 2, fresh: bool = False) -> Tally:
     """The tally of many functions, or of a part with seeds of its own."""
     tally = Tally("Rare branches", "functions", full=share is None)
-    if share is None:
-        records = list(Journal("branches", fresh).complete(range(SEEDS), found, jobs))
-    else:
-        first = SEEDS + share * OF_SHARE
-        records = [record for _, record in found_by(range(first, first + OF_SHARE), found, 1)]
-    for record in records:
-        tally.add(record["name"], record["outcome"], record["reason"], record["detail"])
-        tally.tried += record["tried"]
-        tally.seconds += record["seconds"]
+    records = of_seeds("branches", SEEDS, OF_SHARE, share, found, jobs, fresh)
+    tally.add_records(records)
     counts = [sum(record["kind"] == kind and record["outcome"] == RIGHT for record in records) for kind in KINDS]
     tally.notes.append(
         f"Of the right ones {counts[0]} are recorded and {counts[1]} in blocks; a function counts as refused where all"

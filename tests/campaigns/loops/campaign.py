@@ -10,7 +10,7 @@ from typing import Any
 
 import tracepack
 from tests.campaigns.check import difference
-from tests.campaigns.journal import Journal, Record, found_by
+from tests.campaigns.journal import Record, of_seeds
 from tests.campaigns.limit import SECONDS, Overdue, limited
 from tests.campaigns.loops.programs import Writer, inputs, made
 from tests.campaigns.tally import ERROR, REFUSED, RIGHT, WRONG, Tally
@@ -24,15 +24,8 @@ def run(share: int | None = None, jobs: int = 2, fresh: bool = False) -> Tally:
     """The tally of many loops, or of a part with seeds of its own."""
     tally = Tally("Random plain loops", "functions", full=share is None)
     tally.notes.append("A function counts as refused where any length or value of its inputs is fixed, or refused.")
-    if share is None:
-        records = list(Journal("loops", fresh).complete(range(SEEDS), found, jobs))
-    else:
-        first = SEEDS + share * OF_SHARE
-        records = [record for _, record in found_by(range(first, first + OF_SHARE), found, 1)]
-    for record in records:
-        tally.add(record["name"], record["outcome"], record["reason"], record["detail"])
-        tally.tried += record["tried"]
-        tally.seconds += record["seconds"]
+    records = of_seeds("loops", SEEDS, OF_SHARE, share, found, jobs, fresh)
+    tally.add_records(records)
     return tally
 
 
