@@ -99,10 +99,11 @@ class ModelOp(InferenceOp):
         self._kernel: KernelOp | None = None
         self._copy: Any = None
         self._is_known = False
+        self._has_moved = False  # whether the model has state of its own by now, which no graph has
 
     def __getstate__(self) -> dict[str, Any]:
         """What a copy, and pickle, take: the model. A copy lowers it anew, in its initial state."""
-        fresh: dict[str, Any] = {"_shared": {}, "_lowered": {}, "_copy": None, "state": State()}
+        fresh: dict[str, Any] = {"_shared": {}, "_lowered": {}, "_copy": None, "state": State(), "_has_moved": False}
         return {**self.__dict__, **fresh}
 
     # -- running ---------------------------------------------------------------------------------------------
@@ -114,7 +115,9 @@ class ModelOp(InferenceOp):
         found = self._find(call, tensors)
         if self._kernel is not None:
             return self._kernel.run(args, self._with_defaults(args, kwargs))
-        if found is not None and not (runs_plainly() and not is_stateful(found[0].body.graph)):
+        if found is None and self._keeps_state and not runs_plainly():
+            found = self.lowered(call, tensors)  # the model does not have the state of the graphs
+        if found is not None and not self._has_moved and not (runs_plainly() and not is_stateful(found[0].body.graph)):
             lowered, plan = found
             result = pytree.tree_unflatten(list(plan.run(tensors)), lowered.out_spec)
             return finish(result, objects_in((args, kwargs)))
@@ -144,15 +147,22 @@ class ModelOp(InferenceOp):
     def _run_module(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Runs the user's model; if it changes its buffers, they are restored, and a copy keeps the new state."""
         model = self._resident()
-        with torch.no_grad(), KeptModel(self.model), InferenceForm(model, self.training):
+        with torch.no_grad(), KeptModel(self.model) as held, InferenceForm(model, self.training):
             if model is not self.model:
                 return model(*args, **kwargs)
             with KeptBuffers(model) as before, self._watched():
                 result = model(*args, **kwargs)
+                self._has_moved = self._has_moved or held.changed or before.changed
                 if before.changed:
                     self._copy = copy.deepcopy(model)
+                    result = before.apart(result)
                     before.undo()
             return result
+
+    @property
+    def _keeps_state(self) -> bool:
+        """Whether a graph of the op keeps state, which is then not in the model."""
+        return any(is_stateful(found[0].body.graph) for each in tuple(self._lowered.values()) for found in each)
 
     @contextmanager
     def _watched(self) -> Iterator[None]:

@@ -262,6 +262,8 @@ class Pipeline(Optimizable):
         from ..serialization.user_metadata import check_metadata
         from .comparing.golden import golden_terms, record_examples
 
+        if self._runner.plan.moved():  # or the file would hold other weights than gave its golden examples
+            self._runner = self._new_runner(self._runner.state())
         kept, kept_tolerance = kept_examples(self.program.source) if examples is None else ([], None)
         recorded = list(record_examples(self, kept if examples is None else examples, self._runner.binding.plain))
         if tolerance is not None and not recorded:

@@ -7,6 +7,7 @@ compared with those of the graph; where they differ, the graph is marked as one 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from types import CellType, FunctionType
 from typing import Any
 
@@ -171,19 +172,47 @@ def _same_gradients(body: Body, model: Any, reference: Callable[..., Any], tenso
     plan = Plan(body.graph, home=home_of_body(body, tensors), grad=True)
     weights = _some_weights(model) if isinstance(model, torch.nn.Module) else []
     kinds = [value.type for value in body.graph.inputs]
-    found = []
-    for function in (reference, plan.fast):
-        given = [_leaf(t, kind) for t, kind in zip(tensors, kinds, strict=True)]
-        wanted = [t for t in given if isinstance(t, torch.Tensor) and t.requires_grad] + weights
-        try:
-            with torch.enable_grad():
-                results = [r for r in pytree.tree_leaves(function(*given)) if isinstance(r, torch.Tensor)]
-                totals = [r.to(torch.float64).square().sum() for r in results if r.requires_grad]
-                gradients = torch.autograd.grad(totals, wanted, allow_unused=True) if totals else None
-        except Exception:  # a model that cannot be differentiated here is not trained either
+    for number, (scale, losses) in enumerate(_TRIED):
+        given = [_leaf(t, kind, scale) for t, kind in zip(tensors, kinds, strict=True)]
+        wanted, found = (_gradients(function, given, weights, losses) for function in (reference, plan.fast))
+        if wanted is None or found is None:
+            if number == 0:
+                return False  # a model that cannot be differentiated here is not trained either
+        elif not all(_near(a, b) for a, b in zip(wanted, found, strict=True)):
             return False
-        found.append([None] * len(wanted) if gradients is None else list(gradients))
-    return all(_near(a, b) for a, b in zip(*found, strict=True))
+    return True
+
+
+def _squares(result: torch.Tensor) -> torch.Tensor:
+    return result.to(torch.float64).square().sum()
+
+
+def _waves(height: float, result: torch.Tensor) -> torch.Tensor:
+    """A loss whose gradients have both signs and some size, whatever the result is."""
+    count = torch.arange(result.numel(), dtype=torch.float64, device=result.device)
+    return (result.to(torch.float64) * (height * torch.cos(count * 1.7 + 0.4)).reshape(result.shape)).sum()
+
+
+# A backward may cut its gradients off at a size or by their sign, and a part without gradients may be 0 on the example.
+_TRIED: tuple[tuple[float, Callable[[torch.Tensor], torch.Tensor]], ...] = (
+    (1, _squares), (1, partial(_waves, 1)), (1, partial(_waves, 1e4)), (-1, partial(_waves, 1)), (300, partial(_waves, 1)),
+)  # fmt: skip
+
+
+def _gradients(
+    function: Callable[..., Any], given: Sequence[Any], weights: Sequence[Any], loss: Callable[..., Any]
+) -> list[Any] | None:
+    """The gradients of inputs and weights in a loss of the results; None where it has none."""
+    given = [t.detach().requires_grad_(t.requires_grad) if isinstance(t, torch.Tensor) else t for t in given]
+    leaves = [t for t in given if isinstance(t, torch.Tensor) and t.requires_grad]
+    try:
+        with torch.enable_grad():
+            results = [r for r in pytree.tree_leaves(function(*given)) if isinstance(r, torch.Tensor)]
+            totals = [loss(r) for r in results if r.requires_grad]
+            wanted = [*leaves, *weights]
+            return list(torch.autograd.grad(totals, wanted, allow_unused=True)) if totals else [None] * len(wanted)
+    except Exception:
+        return None
 
 
 MOST_WEIGHTS, MOST_ELEMENTS = 16, 1 << 22
@@ -195,11 +224,11 @@ def _some_weights(model: torch.nn.Module) -> list[torch.Tensor]:
     return small[:: max(1, len(small) // MOST_WEIGHTS)]
 
 
-def _leaf(tensor: Any, kind: Any) -> Any:
+def _leaf(tensor: Any, kind: Any, scale: float = 1) -> Any:
     if not isinstance(tensor, torch.Tensor) or not isinstance(kind, TensorType):
         return tensor
     copy = tensor.detach().clone()
-    return copy.requires_grad_() if copy.is_floating_point() else copy
+    return copy.mul_(scale).requires_grad_() if copy.is_floating_point() else copy
 
 
 def _near(a: torch.Tensor | None, b: torch.Tensor | None) -> bool:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ..graph.device import CPU, Device, parse_device
+from ..graph.errors import ArchiveError
 from ..graph.graph import Body, Constant, Graph, Guard, Node
 from ..graph.sharing.memory import HandedOn, Touched, sharing
 from ..graph.traverse import written_out
@@ -60,7 +61,7 @@ class Plan:
         self.graph, self.home, self.grad, self.budget, self.engines = graph, home, grad, budget, engines
         self.state = State() if state is None else state
         self._place = place or (lambda body: runs_on(parse_device(body.device)))
-        self._constants: dict[tuple[int, Device], Any] = {}
+        self._constants: dict[tuple[int, Device], tuple[Constant, Any]] = {}
 
     def with_engines(self, engines: Mapping[int, EngineCall]) -> Plan:
         """A plan of the same graph and the same state, in which engines run some of the nodes."""
@@ -149,8 +150,30 @@ class Plan:
             if id(constant) in self._written:  # other pipelines of the file share this memory
                 tensor = tensor.clone()
             made = tensor.to(str(device)) if str(tensor.device) != str(device) else tensor
-            self._constants.setdefault(key, made)  # another thread may have made it
-        return self._constants[key]
+            self._constants.setdefault(key, (constant, made))  # another thread may have made it
+        return self._constants[key][1]
+
+    def moved(self) -> bool:
+        """Whether a weight lies in other memory than when it was bound: `p.data = ...` or a move gave it another one.
+
+        Raises:
+            ArchiveError: it has another dtype or shape, too.
+        """
+        found = False
+        for constant, made in self._constants.values():
+            now = constant.tensor
+            if made is now or type(now) not in (torch.Tensor, torch.nn.Parameter) or id(constant) in self._written:
+                continue
+            if made.dtype != now.dtype or made.shape != now.shape:
+                raise ArchiveError(
+                    "a weight has another dtype or shape than when it was traced",
+                    where=repr(constant.name),
+                    got=f"{str(now.dtype).removeprefix('torch.')} {tuple(now.shape)}",
+                    expected=f"{str(made.dtype).removeprefix('torch.')} {tuple(made.shape)}",
+                    fix="Script and trace again, or put the weight back.",
+                )
+            found = found or (made.device == now.device and not _same_memory(made, now))
+        return found
 
     @outside
     def constant(self, constant: Constant) -> Any:
@@ -170,6 +193,10 @@ class Plan:
                 return function(*inputs)
             except Exception as error:
                 fail(error, function)
+
+
+def _same_memory(a: torch.Tensor, b: torch.Tensor) -> bool:
+    return a.layout is not torch.strided or a.numel() == 0 or a.data_ptr() == b.data_ptr()
 
 
 def _guard_failure(node: Node) -> Callable[[Any], None]:

@@ -70,11 +70,33 @@ def _share(body: Body, model: Any) -> None:
     """Makes the constants of a body the module's own weights, as those of an nn.Module are, so that both see writes."""
     if not isinstance(model, torch.nn.Module):
         return
-    own = dict(itertools.chain(model.named_parameters(), model.named_buffers()))
+    own = dict(itertools.chain(model.named_parameters(), model.named_buffers(), _plain_tensors(model).items()))
     for constant in constants(body.graph):
         tensor = own.get(constant.name)
         if tensor is not None and not constant.mutable and _is_same(constant.tensor, tensor):
             constant.tensor = tensor
+
+
+_PLAIN = "lifted_tensor_self."  # how the converter names a tensor that is neither parameter nor buffer
+
+
+def _plain_tensors(model: Any) -> dict[str, torch.Tensor]:
+    """The tensors of a module that are neither parameters nor buffers, by the converter's names.
+
+    Those that hold the same numbers are left out: the converter makes one constant of them.
+    """
+    found: dict[str, torch.Tensor] = {}
+    for path, part in model.named_modules() if isinstance(model, torch.jit.ScriptModule) else ():
+        read = [node for method in part._c._method_names() for node in nodes(part._c._get_method(method).graph)]
+        names = {node.s("name") for node in read if node.kind() == "prim::GetAttr"}
+        for name in sorted(name for name in names if part._c.hasattr(name)):
+            tensor = part._c.getattr(name)
+            if isinstance(tensor, torch.Tensor):
+                found[f"{_PLAIN}{path}.{name}" if path else f"{_PLAIN}{name}"] = tensor
+    return {
+        name: tensor for name, tensor in found.items()
+        if not any(other is not tensor and _is_same(tensor, other) for other in found.values())
+    }  # fmt: skip
 
 
 def _is_same(a: torch.Tensor, b: torch.Tensor) -> bool:

@@ -14,7 +14,7 @@ import torch
 
 from ...ops.graph.graph import Graph, Node, Operator
 from ...ops.graph.traverse import own_constants
-from ...ops.runtime.user_code import OURS, TORCHS, user_line
+from ...ops.runtime.user_code import OURS, TORCHS, is_users, user_line
 from ..proxies.tracer import NodeWriter, Tracer
 
 ASKS_GRAD_MODE = "the function asks whether gradients are on"
@@ -26,8 +26,18 @@ def is_asked_by_us() -> bool:
     """Whether tracepack itself, and not the recorded function, reads or sets the grad mode."""
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith((TORCHS, *(OURS + own for own in _OWN))):
+        if frame.f_code.co_name == _DECORATES and is_users(_file_of(frame.f_locals.get("func"))):
+            return False  # its caller may be ours: the traced function itself is decorated
         frame = frame.f_back
     return frame.f_code.co_filename.startswith(OURS)
+
+
+_DECORATES = "decorate_context"  # torch's name for what `@torch.no_grad()` makes of a function
+
+
+def _file_of(function: Any) -> str:
+    """The file of a function's code; ours where it has none, as one of torch's built-in functions."""
+    return str(getattr(getattr(function, "__code__", None), "co_filename", OURS))
 
 
 def set_grad_mode(recorder: NodeWriter, func: Any, mode: bool) -> None:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
+from torch.utils import _pytree as pytree
 
 from ...graph.errors import LoweringError
 from ...runtime.interrupts.changes import Kept
@@ -104,6 +105,13 @@ class KeptBuffers(Kept):
     def changed(self) -> bool:
         """Whether a buffer was written to or replaced."""
         return any(m._buffers.get(name) is not b or b._version != version for m, name, b, _, version in self.before)
+
+    def apart(self, result: Any) -> Any:
+        """A result in which what lies in the memory of a buffer is a copy, which keeps its values when they go back."""
+        memory = {buffer.untyped_storage().data_ptr() for _, _, buffer, _, _ in self.before if buffer.numel()}
+        return pytree.tree_map_only(
+            torch.Tensor, lambda t: t.clone() if t.untyped_storage().data_ptr() in memory else t, result
+        )
 
     def undo(self) -> None:
         """Restores buffers and values."""

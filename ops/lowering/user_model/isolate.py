@@ -71,6 +71,15 @@ class KeptModel(Kept):
                 for module in model.modules()
             ]
 
+    @property
+    def changed(self) -> bool:
+        """Whether a part has other attributes than before, or other items in one of its lists, sets and dicts."""
+        return any(
+            {*module.__dict__} != {key for key, _, _ in held}
+            or any(module.__dict__[key] is not value or _is_refilled(value, items) for key, value, items in held)
+            for module, held in self.before
+        )
+
     def undo(self) -> None:
         """Restores the content of the containers."""
         for module, held in self.before:
@@ -91,20 +100,26 @@ def _content(value: Any) -> Any:
     return value.copy() if type(value) in (dict, OrderedDict, list, set) else None
 
 
+def _is_refilled(value: Any, content: Any) -> bool:
+    """Whether a container no longer has the items that it had."""
+    if content is None:
+        return False
+    if isinstance(value, list):
+        return len(value) != len(content) or any(a is not b for a, b in zip(value, content, strict=True))
+    if isinstance(value, set):
+        return bool(value != content)
+    return list(value) != list(content) or any(value[key] is not content[key] for key in content)
+
+
 def _refill(value: Any, content: Any) -> None:
     """Restores the items of a container; one that still has them is not written, since other threads may read it."""
-    if content is None:
+    if not _is_refilled(value, content):
         return
     if isinstance(value, list):
-        if len(value) != len(content) or any(a is not b for a, b in zip(value, content, strict=True)):
-            value[:] = content
-    elif isinstance(value, set):
-        if value != content:
-            value.clear()
-            value |= content
-    elif list(value) != list(content) or any(value[key] is not content[key] for key in content):
-        value.clear()
-        value.update(content)
+        value[:] = content
+        return
+    value.clear()
+    value.update(content)
 
 
 Attribute = tuple[int, str]

@@ -57,6 +57,55 @@ def test_a_part_or_a_buffer_with_two_names_has_one_state(make):
     assert not any(buffer.any() for buffer in model.buffers())
 
 
+class GivesItself(Counter):
+    def forward(self, x):
+        self.n += 1
+        return x + self.n, self.n, self.n[None], [self.n]
+
+
+def test_a_call_that_gives_the_buffer_itself_gives_its_new_value():
+    op, eager, x = tracepack.script(GivesItself()), GivesItself(), torch.zeros(2, 3)
+    for _ in range(3):
+        assert str(op(x)) == str(eager(x))  # the first one lowers the model, and puts its buffers back
+
+
+class Grows(nn.Module):
+    """Keeps the largest size in Python, beyond a size that no example has."""
+
+    def __init__(self):
+        super().__init__()
+        self.most = 64
+
+    def forward(self, x):
+        self.most = max(self.most, x.shape[0]) if x.shape[0] > 64 else self.most
+        return x / self.most
+
+
+class Lengthens(Counter):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("table", torch.arange(64.0)[:, None])
+
+    def forward(self, x):
+        if x.shape[0] > self.table.shape[0]:
+            self.table = torch.arange(2.0 * x.shape[0])[:, None] * 2
+        return x + self.table[: x.shape[0]]
+
+
+class Counts(Counter):
+    def forward(self, x):
+        self.n += x.shape[0]
+        return x + self.n if x.shape[0] > 64 else x - self.n
+
+
+@pytest.mark.parametrize("make", [Grows, Lengthens, Counts])
+def test_an_op_that_was_traced_keeps_its_state_beyond_what_it_was_traced_for(make):
+    op, eager = tracepack.script(make()), make()
+    tracepack.trace(lambda x: op(x), torch.ones(2, 3))
+    for size in (3, 100, 3, 300, 100, 4):
+        assert torch.equal(op(torch.ones(size, 3)), eager(torch.ones(size, 3))), size
+
+
 def test_a_norm_with_two_names_begins_with_its_own_statistics():
     norm = nn.BatchNorm1d(3)
     model = nn.Sequential(norm, nn.ReLU(), norm)
