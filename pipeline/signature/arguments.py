@@ -10,6 +10,7 @@ from functools import partial
 from types import FunctionType, MethodType
 from typing import Any
 
+import numpy as np
 import torch
 
 from ...ops.graph.errors import RecordError
@@ -127,6 +128,8 @@ def _bound(
     process: Callable[..., Any], examples: tuple[Any, ...], named: dict[str, Any]
 ) -> tuple[inspect.Signature, dict[str, Any]]:
     try:
+        if isinstance(process, np.ufunc):
+            raise ValueError("its signature has arguments that exclude each other")
         # nn.Module.__call__ takes any arguments; the signature is that of its forward.
         signature = signature_of(process.forward if isinstance(process, torch.nn.Module) else process)
         return signature, dict(signature.bind(*examples, **named).arguments)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 
+import numpy as np
 import pytest
 import torch
 from torch.nn import functional as F
@@ -265,3 +266,9 @@ def test_an_op_that_the_function_makes_itself(shape):
     x = torch.rand(shape)
     mod = tracepack.trace(lambda x: tracepack.script(model)(x), x)
     torch.testing.assert_close(mod(x), model(x).detach())
+
+
+@pytest.mark.parametrize("function", [np.add, torch.add, max])
+def test_a_function_without_a_signature_is_refused(function):
+    with pytest.raises(tracepack.RecordError, match=r"the function has no signature\. Wrap it in a lambda"):
+        tracepack.trace(function, torch.ones(2), torch.ones(2))
