@@ -79,7 +79,7 @@ def run_block(
             parts = {name: (source, give) for (name, source, _), give in zip(hoisted, gives, strict=True)}
             frame = _users_frame(sys._getframe(1))
             shared = shared_names({name: before[name] for name in own[0]}, frame, {*names, *own[1]})
-            alone = [name for name in own[0] if name not in shared]
+            alone = [name for name in own[0] if name not in shared and not recorder.values.keeps(before[name])]
             encoding = Encoding(text, before, alone, frame.f_globals, frame.f_code, parts, tensors > 0)
             written, given = encoding.text(), encoding.arguments()
             if encoding.uses_torch:
