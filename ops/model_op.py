@@ -98,6 +98,8 @@ class ModelOp(InferenceOp):
         self._lowered: dict[Any, list[tuple[Lowered, Plan]]] = {}
         self._kernel: KernelOp | None = None
         self._copy: Any = None
+        modules = model.modules() if isinstance(model, torch.nn.Module) else ()
+        self._attends = any(isinstance(module, torch.nn.MultiheadAttention) for module in modules)
         self._is_known = False
         self._has_moved = False  # whether the model has state of its own by now, which no graph has
 
@@ -111,7 +113,7 @@ class ModelOp(InferenceOp):
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Runs the lowered graph where there is one for this structure of call, else the model itself."""
         args, kwargs = self._moved(args), self._moved(kwargs)
-        call, tensors = flatten_call(*self._canonical(args, kwargs), self.parameters)
+        call, tensors = self._split(*self._canonical(args, kwargs))
         found = self._find(call, tensors)
         if self._kernel is not None:
             return self._kernel.run(args, self._with_defaults(args, kwargs))
@@ -241,8 +243,12 @@ class ModelOp(InferenceOp):
         """Splits the call into structure and tensors; sizes among the arguments stay free, or are guarded."""
         recorder = current()
         if recorder is None:
-            return flatten_call(args, kwargs, self.parameters)
-        return flatten_call(args, kwargs, self.parameters, recorder.plain, is_open if free else lambda leaf: False)
+            return self._split(args, kwargs)
+        return self._split(args, kwargs, recorder.plain, is_open if free else lambda leaf: False)
+
+    def _split(self, args: tuple[Any, ...], kwargs: dict[str, Any], *rules: Any) -> tuple[Call, list[Any]]:
+        """The structure and the tensors of a call; attention of a tensor to itself is another call than any other."""
+        return flatten_call(args, kwargs, self.parameters, *rules, by_identity=self._attends)
 
     def _is_opaque(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether the op is a kernel, which takes numbers and strings that are decided at run time."""
@@ -250,7 +256,7 @@ class ModelOp(InferenceOp):
             recorder = current()
             plain = (args, kwargs) if recorder is None else recorder.concrete((args, kwargs))
             try:
-                call, tensors = flatten_call(*self._canonical(*plain), self.parameters)
+                call, tensors = self._split(*self._canonical(*plain))
                 self.lowered(call, tensors)
             except LoweringError as error:
                 self._kernel = KernelOp(self.fallback(error), self.name, self.device)
@@ -320,7 +326,7 @@ def _plain(leaves_: Sequence[Any]) -> list[Any]:
 
 def _key(call: Call) -> Any:
     fixed = tuple((type(leaf).__name__, repr(leaf)) for leaf in call.fixed)
-    return str(call.spec), fixed, call.kinds, torch.get_default_dtype()
+    return str(call.spec), fixed, call.kinds, call.first, torch.get_default_dtype()
 
 
 def _on(leaf: Any, device: Device) -> Any:

@@ -19,6 +19,7 @@ from ..ops.runtime.primitives.control_flow import LimitedRounds
 from ..ops.runtime.user_code import first_line
 from .examples import Examples
 from .lists.fixed import OF_ONE_TYPE
+from .patches.plain_code.called_models import calls_of_trace
 from .patches.python.choices.sides import noting_mixed
 from .patches.python.loops.constants import Key, attempting
 from .recheck.answers import difference
@@ -53,7 +54,7 @@ class GivenUp(list[Any]):
         Code that takes plain numbers was given the items one by one then, and it fails inside of itself.
         """
         try:
-            with noting_mixed(self.mixed):
+            with noting_mixed(self.mixed), calls_of_trace():
                 yield
         except RecordError as error:
             if error.where in self.mixed:

@@ -23,16 +23,18 @@ class Call:
         fixed: the leaves, with None in place of tensors.
         kinds: dtype and rank of each tensor; None for a number that is decided at run time, which counts as one.
         names: a name for each tensor.
+        first: for each tensor the place of the first one that is the same object; empty where that does not count.
     """
 
     spec: Any
     fixed: tuple[Any, ...]
     kinds: tuple[tuple[torch.dtype, int] | None, ...]
     names: tuple[str, ...]
+    first: tuple[int, ...] = ()
 
     def rebuild(self, tensors: Leaves) -> tuple[tuple[Any, ...], dict[str, Any], list[Any]]:
         """The arguments built from tensors, and the objects among them that hold tensors."""
-        supply = iter(tensors)
+        supply = iter([tensors[place] for place in self.first] if self.first else tensors)
         leaves = [next(supply) if fixed is _TENSOR else fixed for fixed in self.fixed]
         objects: list[Any] = []
         args, kwargs = unpack(pytree.tree_unflatten(leaves, self.spec), objects)
@@ -55,6 +57,7 @@ def flatten_call(
     parameters: Sequence[str] = (),
     plain: Callable[[Any], Any] = lambda leaf: leaf,
     free: Callable[[Any], bool] = lambda leaf: False,
+    by_identity: bool = False,
 ) -> tuple[Call, list[Any]]:
     """Splits a call into its structure and its tensors.
 
@@ -64,6 +67,7 @@ def flatten_call(
         parameters: names of the positional parameters, for messages.
         plain: makes a plain value of a leaf that is neither a tensor nor free.
         free: whether a leaf is a number that is decided at run time.
+        by_identity: whether a call with one tensor for several arguments is another one.
     """
     pairs, spec = pytree.tree_flatten_with_path(pack((args, kwargs), []))
     fixed, tensors, names = [], [], []
@@ -75,7 +79,9 @@ def flatten_call(
         else:
             fixed.append(plain(leaf))
     kinds = tuple((t.dtype, t.dim()) if isinstance(t, torch.Tensor) else None for t in tensors)
-    return Call(spec, tuple(fixed), kinds, tuple(names)), tensors
+    ids = [id(tensor) for tensor in tensors]
+    first = tuple(map(ids.index, ids)) if by_identity and len({*ids}) < len(ids) else ()
+    return Call(spec, tuple(fixed), kinds, tuple(names), first), tensors
 
 
 def _leaf_name(path: tuple[Any, ...], parameters: Sequence[str]) -> str:

@@ -16,8 +16,9 @@ from .call import Call, Leaves, dense, returned, separate
 from .errors import lowering_error
 from .patches import int_range as integers
 from .patches.distributions import DistributionChecks
+from .patches.layers.attention import FastPaths
+from .patches.layers.packed_sequences import PackedSequences
 from .patches.modules import idle_moves
-from .patches.packed_sequences import PackedSequences
 from .patches.scalar_tensors import Counts, Reads, numbers
 from .patches.shape_functions import FreeSizes
 from .patches.silence import Silence
@@ -147,6 +148,7 @@ def export(flat: Flat, tensors: Sequence[torch.Tensor], model: Any) -> Any:
         Silence(),
         FreeSizes(),
         PackedSequences(),
+        FastPaths(),
         DistributionChecks(),
         idle_moves(),
     ):

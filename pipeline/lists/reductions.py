@@ -16,13 +16,14 @@ from .carried import Carried
 from .fold import Fold
 
 Step = Callable[[Any, Any], Any]
+"""A function of two, which must not change the first one in place: what the function begins with has another name."""
 
 
 def reduced(recorder: Recorder, function: Step, items: TracedList, *initial: Any) -> Any:
     """What a function of two makes of a list, one item after another."""
     start, rest = _begun(recorder, items, *initial)
     loop = Fold(recorder, rest)
-    (found,) = loop.turn((start,))
+    (found,) = loop.turn((start,), Carried(("found",), known=frozenset((0,))))
     for item in loop:
         (found,) = loop.turn((function(found, item),))
     return found
@@ -32,7 +33,7 @@ def accumulated(recorder: Recorder, function: Step, items: TracedList, *initial:
     """The list of all that a function of two makes of a list on the way."""
     start, rest = _begun(recorder, items, *initial)
     loop = Fold(recorder, rest)
-    found, out = loop.turn((start, [start]), Carried(("found", "out"), growing=frozenset((1,))))
+    found, out = loop.turn((start, [start]), Carried(("found", "out"), growing=frozenset((1,)), known=frozenset((0,))))
     for item in loop:
         found = function(found, item)
         out.append(found)
@@ -70,6 +71,8 @@ def with_default(recorder: Recorder, items: TracedList, default: Any) -> Any:
     """The list, or one that holds the default where the list is empty."""
     if isinstance(default, getattr(items.objects, "kind", ())):
         default = items.objects.plain(default)
+    elif default is not None and hasattr(items.objects, "kind"):
+        recorder.refuse("the default is of another kind than the items of a list", "Give one of the same kind.")
     kinds = {type(item) for item in items.concrete}
     if default is None and items.objects is None:
         return _with_none(recorder, items)

@@ -32,6 +32,8 @@ def _print(*args: Any, **kwargs: Any) -> None:
     recorder, outside = current(), _is_read_by_people(kwargs.get("file"))
     if outside and _is_unheard(recorder):
         return
+    if not outside:
+        _refuse_sometimes(recorder)
     if not isinstance(recorder, Recorder) or not outside:
         _plain_print(*args, **kwargs)
         return
@@ -55,11 +57,47 @@ def _is_read_by_people(file: Any) -> bool:
     return any(target is stream for stream in getattr(_thread, "streams", ()))
 
 
+def reads_messages() -> bool:
+    """Whether the function itself may read now what is told: it redirects a stream, or catches warnings or logs."""
+    streams, ways = getattr(_thread, "streams", ()), getattr(_thread, "ways", None)
+    redirected = any(all(now is not stream for stream in streams) for now in (sys.stdout, sys.stderr))
+    return bool(streams) and (redirected or ways != _ways())
+
+
+def _ways() -> tuple[Any, ...]:
+    """What becomes of messages: who shows warnings, whether they are errors, and which logs there are."""
+    all_alike = (action for action, text, kind, module, _ in warnings.filters if _is_for_all(text, kind, module))
+    errors = next(all_alike, "") == "error"
+    shown: Any = warnings
+    logs = tuple(id(handler) for each in _handlers() if (handler := each()) is not None)
+    return warnings.showwarning, getattr(shown, "_showwarnmsg_impl", None), errors, logs
+
+
+def _is_for_all(text: Any, kind: Any, module: Any) -> bool:
+    return text is None and module is None and issubclass(UserWarning, kind)
+
+
+def _handlers() -> list[Any]:
+    held: Any = logging
+    return [*getattr(held, "_handlerList", ())]
+
+
+def _refuse_sometimes(recorder: object) -> None:
+    """Refuses a message that the function may read, on a side of a choice or in a round of a recorded loop."""
+    if isinstance(recorder, Recorder) and (recorder.branches or recorder.rounds.open):
+        recorder.refuse(
+            "text is told on a side of a choice, or in a loop, to what the function may read",
+            "Add it to a list: lines.append(text), and return ''.join(lines).",
+        )
+
+
 def _logging(plain: Callable[..., None]) -> Callable[..., None]:
     """What stands for `Logger._log`, through which every message of every logger goes."""
 
     def log(logger: Any, level: int, message: Any, args: Any, *rest: Any, stacklevel: int = 1, **kwargs: Any) -> None:
         recorder = current()
+        if reads_messages():
+            _refuse_sometimes(recorder)
         if _is_unheard(recorder):
             return
         with recorder.printed() if isinstance(recorder, Recorder) else nullcontext():
@@ -74,6 +112,8 @@ def _warning(plain: Callable[..., None]) -> Callable[..., None]:
     def warn(message: Any, category: Any = None, stacklevel: int = 1, *rest: Any, **kwargs: Any) -> None:
         recorder = current()
         if isinstance(recorder, Recorder):
+            if reads_messages():
+                _refuse_sometimes(recorder)
             if recorder.untaken:
                 return
             with recorder.printed():
@@ -111,16 +151,17 @@ class _Telling(Patched):
     def __init__(self, muted: bool) -> None:
         super().__init__(*_hooks.patches)
         self.muted = muted
-        self.before = getattr(_thread, "streams", ()), getattr(_thread, "muted", False)
+        self.before = getattr(_thread, "streams", ()), getattr(_thread, "muted", False), getattr(_thread, "ways", None)
 
     def make(self) -> None:
         """Remembers the present streams."""
         super().make()
         _thread.streams, _thread.muted = (sys.stdout, sys.stderr), self.muted or self.before[1]
+        _thread.ways = _ways()
 
     def undo(self) -> None:
         """Forgets them."""
-        _thread.streams, _thread.muted = self.before
+        _thread.streams, _thread.muted, _thread.ways = self.before
         super().undo()
 
 

@@ -42,8 +42,9 @@ from .aliases import versions
 from .effects import Effects
 from .guards import may_stay_free, pin
 from .leaves.result_leaf import output_leaf
+from .leaves.settled_keywords import settled
 from .random import Generators
-from .results import record_scalar, settled, varying_of, wrapped_result
+from .results import record_scalar, varying_of, wrapped_result
 from .rollback import States
 from .splice import hold, splice
 from .tensors import Values
@@ -82,8 +83,7 @@ class Recorder(TorchFunctionMode):
         self.generators = Generators(self.nodes.append)
         self.sources: list[torch.Generator] = []
         self.refused: TracepackError | None = None
-        self.printing = False
-        self.states = States()
+        self.printing, self.states = False, States()
         self._calling, self._depth = "", 0
         self.ended = False
         self.given: set[int] = set()

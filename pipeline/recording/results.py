@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
 import torch
 
-from ...ops.graph.graph import KernelCall, Literal, Node, Operator, Value
+from ...ops.graph.graph import KernelCall, Node, Operator, Value
 from ...ops.graph.types import ANY, ARRAY, SCALARS, STR, STRINGS, ListType, Type
 from ...ops.runtime.primitives.named_tuples import is_record
 from ...ops.runtime.primitives.numpy import DTYPES
@@ -16,9 +17,10 @@ from ..proxies.dicts import TracedDict
 from ..proxies.lists import NESTED, OF_TEXTS, WITH_NONE, TracedList
 from ..proxies.make import TracedOptional, gives_none_in_it, holds_none, sample_of, traced
 from ..proxies.tracer import Tracer
-from ..proxies.trees import list_type, plain_leaf, same_container
+from ..proxies.trees import list_type, same_container
 from ..rules.gradients import follow_grad_mode
 from ..rules.tried_lines import line_of_scalar
+from .leaves.kept_parts import refuse_kept
 
 
 def wrapped_result(
@@ -60,65 +62,6 @@ def varying_of(target: Any) -> tuple[bool, bool]:
     return (target.kernel.varying, target.kernel.lists_vary) if isinstance(target, KernelCall) else (False, False)
 
 
-# Functions that make tensors of torch's default dtype where the call names none.
-_FACTORIES = frozenset(
-    f"torch.{name}"
-    for name in """arange as_tensor asarray bartlett_window blackman_window empty empty_permuted empty_strided eye full
-    hamming_window hann_window kaiser_window linspace logspace ones rand randn range scalar_tensor tensor
-    zeros""".split()
-)
-
-
-# Functions that make tensors on torch's default device where the call names none.
-_PLACED = _FACTORIES | {"torch.randint", "torch.randperm", "torch.tril_indices", "torch.triu_indices"}
-
-
-def settled(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> dict[str, Any]:
-    """The keywords for what settings of the process decided in a call: a device, a dtype, whether to copy."""
-    return settled_device(name, kwargs, result) | settled_dtype(name, kwargs, result) | settled_copy(name, args, kwargs)
-
-
-def settled_device(name: str, kwargs: dict[str, Any], result: Any) -> dict[str, Any]:
-    """The keyword for the device of a new tensor, where torch's default or a name or number decided about it.
-
-    A machine without an accelerator cannot tell what belongs on one: the tensor is made where the ops will be.
-    """
-    device: Any = kwargs.get("device")
-    if device is None and name in _PLACED:
-        stays = torch.accelerator.is_available() and isinstance(result, torch.Tensor) and result.device.type == "cpu"
-        return {"device": Literal("device", "cpu" if stays else "op")}
-    if type(device) not in (str, int) or not name.startswith(("torch.", "aten.")):
-        return {}
-    return {"device": plain_leaf(torch.device(device), name)}
-
-
-def settled_copy(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """The keyword for a move to ``cpu:0``: torch copies what lies on the CPU then, and the graph knows no number."""
-    if name != "torch.Tensor.to" or "copy" in kwargs or len(args) > _BEFORE_COPY:
-        return {}
-    device = kwargs.get("device", args[1] if len(args) > 1 else None)
-    numbered = isinstance(device, torch.device) and device.type == "cpu" and device.index is not None
-    return {"copy": True} if numbered or device == "cpu:0" else {}
-
-
-_BEFORE_COPY = 4
-"""The positional arguments of `Tensor.to` that stand before `copy`: the tensor, device, dtype, non_blocking."""
-
-
-def settled_dtype(name: str, kwargs: dict[str, Any], result: Any) -> dict[str, Any]:
-    """The keyword that keeps the dtype of a new tensor, which torch's default dtype would decide anew in each process.
-
-    Args:
-        name: of the operator.
-        kwargs: what it was called with.
-        result: what it returned.
-    """
-    if name not in _FACTORIES or kwargs.get("dtype") is not None or not isinstance(result, torch.Tensor):
-        return {}
-    default = result.is_floating_point() or result.is_complex()
-    return {"dtype": Literal("dtype", str(result.dtype).removeprefix("torch."))} if default else {}
-
-
 _SIZE_READERS = frozenset(("size", "stride", "numel", "array_size"))
 
 
@@ -134,6 +77,7 @@ def record_scalar(recorder: Tracer, name: str, args: tuple[Any, ...], found: Any
     if name not in _OF_ARRAYS_OF_TEXTS and any(type(arg) is TracedList and arg.of_array for arg in args):
         recorder.refuse("more is asked of an array of texts than a recording has", OF_TEXTS)
     _refuse_objects(recorder, name, args)
+    refuse_kept(recorder, name, args)
     if not _takes_none(name, args):
         args = tuple(arg.given() if type(arg) is TracedOptional else arg for arg in args)
     given_leaves = [leaf for arg in args for leaf in _given(arg)]
@@ -249,8 +193,27 @@ def _objects(name: str, args: tuple[Any, ...]) -> Any:
         return None
     if name in _SAME_ITEMS:
         return makers[0]
-    makers = [None, *makers] if name == "enumerate" else makers
-    return lambda items: tuple(make(item) if make else item for make, item in zip(makers, items, strict=True))
+    return _OfTuples(tuple([None, *makers] if name == "enumerate" else makers))
+
+
+@dataclass(frozen=True)
+class _OfTuples:
+    """What makes the objects in the tuples of `zip` and its kin.
+
+    Attributes:
+        makers: one for each place; None where no object is.
+    """
+
+    makers: tuple[Any, ...]
+
+    @property
+    def is_record(self) -> bool:
+        """Whether such tuples may be results."""
+        return all(getattr(make, "is_record", True) for make in self.makers)
+
+    def __call__(self, items: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The tuple with its objects."""
+        return tuple(make(item) if make else item for make, item in zip(self.makers, items, strict=True))
 
 
 def _refuse_objects(recorder: Tracer, name: str, args: tuple[Any, ...]) -> None:

@@ -15,7 +15,7 @@ from ..proxies.base import is_traced
 from ..proxies.trees import tensor_type
 from ..rules.number_or_tensor import Chosen
 from .aliases import Twins, version
-from .leaves.known_results import containers_in, contents
+from .leaves.known_results import containers_in, is_changed
 
 _WRITTEN = -1  # no tensor has this version
 
@@ -36,7 +36,7 @@ class Values:
     def __init__(self) -> None:
         self.captured: dict[int, Constant] = {}
         self.versions: dict[int, tuple[torch.Tensor, int, Any]] = {}
-        self.given: list[tuple[Any, list[Any], Any]] = []
+        self.given: list[tuple[Any, Any, Any]] = []
         self.varying: set[int] = set()
         self.loose: set[int] = set()
         self.twins = Twins()
@@ -178,8 +178,13 @@ class Values:
         self.captured, self.versions, self.given = outer.captured, outer.versions, outer.given
 
     def keep(self, given: Any, line: Any) -> None:
-        """Has changes refused of the lists and dicts that a side of a choice gives, or the choice does."""
+        """Has changes refused of what a side of a choice gives, or the choice does, and of tables that are asked."""
         self.given += [(*each, line) for each in containers_in(given)]
+
+    def keeps(self, thing: Any) -> bool:
+        """Whether changes are refused of a container, or of one in it."""
+        kept = {id(container) for container, _, _ in self.given}
+        return any(id(container) in kept for container, _ in containers_in(thing))
 
     def refuse_changes(self) -> None:
         """Refuses a function that wrote into a tensor from outside: its next run would start from another value.
@@ -188,11 +193,10 @@ class Values:
             RecordError: it did; the message names the line of the write, or that of the first use.
         """
         for container, held, line in self.given:
-            if [*map(id, contents(container))] != [*map(id, held)]:
-                raise RecordError(
-                    "a list or a dict from a side of a choice, which other code may know, is changed",
-                    where=str(line or ""), fix="Change a copy: list(items), dict(table).",
-                )  # fmt: skip
+            if is_changed(container, held):
+                fix = "Change a copy: list(items), dict(table), array.copy()."
+                what = "what other code may know, from a side of a choice or a table that is asked, is changed"
+                raise RecordError(what, where=str(line or ""), fix=fix)
         for tensor, before, line in self.versions.values():
             if version(tensor) != before:
                 raise RecordError(

@@ -17,7 +17,7 @@ import torch
 from torch._decomp import decomposition_table
 
 from ...runtime.interrupts.changes import Change
-from .packed_sequences import padded
+from .layers.packed_sequences import padded
 
 _KEYS = (torch._C.DispatchKey.CompositeImplicitAutograd, torch._C.DispatchKey.Autograd)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
 from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -168,7 +169,7 @@ class CalledModel:
 
     def _example(self) -> tuple[Any, ...]:
         """The call that it is recorded on: the largest one, since a size of one may come out fixed."""
-        known = _examples.setdefault(self.thing, {})
+        known = _examples.get(_Calls()).setdefault(self.thing, {})
         key = repr(self.form)
         found = self.largest
         earlier = known.get(key)
@@ -183,8 +184,19 @@ class CalledModel:
         return RecordError(f"{CALLS}{self.name}, which {what}", where=str(user_line() or ""), fix=fix)
 
 
-_examples: WeakKeyDictionary[Any, dict[str, tuple[Any, ...]]] = WeakKeyDictionary()
-"""The largest calls of models: a second recording on other inputs may call one less, or not at all."""
+_Calls = WeakKeyDictionary[Any, dict[str, tuple[Any, ...]]]
+_examples: ContextVar[_Calls] = ContextVar("_examples")
+"""The largest calls of models in a trace: a second recording on other inputs may call one less, or not at all."""
+
+
+@contextmanager
+def calls_of_trace() -> Iterator[None]:
+    """While it is entered, calls of models are kept for later recordings: what the process did before counts not."""
+    token = _examples.set(WeakKeyDictionary())
+    try:
+        yield
+    finally:
+        _examples.reset(token)
 
 
 def _size(args: Sequence[Any]) -> tuple[int, int]:

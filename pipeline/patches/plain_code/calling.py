@@ -79,7 +79,7 @@ def run_block(
             parts = {name: (source, give) for (name, source, _), give in zip(hoisted, gives, strict=True)}
             frame = _users_frame(sys._getframe(1))
             shared = shared_names({name: before[name] for name in own[0]}, frame, {*names, *own[1]})
-            alone = [name for name in own[0] if name not in shared]
+            alone = [name for name in own[0] if name not in shared and not recorder.values.keeps(before[name])]
             encoding = Encoding(text, before, alone, frame.f_globals, frame.f_code, parts, tensors > 0)
             written, given = encoding.text(), encoding.arguments()
             if encoding.uses_torch:
@@ -221,6 +221,8 @@ def _kind(found: Any, listed: bool = False) -> Any:
             return type(found).__name__
         case torch.Tensor():
             return kind_of(found)
+        case torch.Size():
+            return ["sizes", len(found)]
         case tuple():
             return ["tuple", *(_kind(each, listed) for each in found)]
         case list() if (kinds := [_kind(each, True) for each in found]) and all(each == kinds[0] for each in kinds):
@@ -270,9 +272,10 @@ def _wrapped(recorder: Recorder, kind: Any, found: Any, varies: bool) -> tuple[A
         return recorder.values.add(made, varies=True), made
     if kind[0] in ("array", "number"):
         return wrapped_scalar(recorder, ARRAY if kind[0] == "array" else ANY, found, True)
-    if kind[0] == "tuple":
-        pairs = [_wrapped(recorder, inner, each, varies) for inner, each in zip(kind[1:], found, strict=True)]
-        return tuple(value for value, _ in pairs), tuple(each for _, each in pairs)
+    if kind[0] in ("tuple", "sizes"):
+        inner = kind[1:] if kind[0] == "tuple" else ["int"] * len(found)
+        pairs = [_wrapped(recorder, of, each, varies) for of, each in zip(inner, found, strict=True)]
+        return tuple(value for value, _ in pairs), type(found)(each for _, each in pairs)
     if kind[0] == "keys":
         table = {key: _wrapped(recorder, inner, found[key], varies) for key, inner in kind[1:]}
         return {key: pair[0] for key, pair in table.items()}, {key: pair[1] for key, pair in table.items()}

@@ -206,20 +206,21 @@ class Encoding:
         if self.tensors and isinstance(thing, torch.Tensor):
             self.uses_torch = True
             return self._argument(thing)
-        if self.tensors and isinstance(thing, np.ndarray):
-            return self._argument(thing)
         if type(thing) is TracedBytes:
             return of_letters(self._argument(thing.letters()))
         if is_outside_object(thing):
             return self.outside.source_of(thing)
-        if is_traced(thing) or (isinstance(thing, list | tuple | dict) and not is_plain(thing)):
+        if type(thing) is torch.Size and not is_plain(thing):
+            return ast.Call(name_of("tensor_sizes"), [self.source_of(size) for size in thing], [])
+        held = (list, tuple, dict, np.ndarray) if self.tensors else (list, tuple, dict)
+        if is_traced(thing) or (isinstance(thing, held) and not is_plain(thing)):
             return self._argument(thing)
-        if (found := of_library(thing)) is not None:
+        if found := of_library(thing):
             return found
-        if self.tensors and (found := of_torch(thing)) is not None:
+        if self.tensors and (found := of_torch(thing)):
             self.uses_torch = True
             return found
-        if self.tensors and (found := of_numpy(thing)) is not None:
+        if self.tensors and (found := of_numpy(thing)):
             return found
         if is_of_user(thing):
             return name_of(self.class_name(thing))

@@ -14,6 +14,8 @@ from enum import Enum, EnumMeta
 from fractions import Fraction
 from typing import Any
 
+import torch
+
 from ....ops.runtime.primitives.plain_code.language import BUILTINS
 from ....ops.runtime.primitives.plain_code.library_values import is_value as is_of_library
 from ....ops.runtime.primitives.plain_code.objects.made_enums import BASES, is_value
@@ -35,7 +37,7 @@ def is_plain(thing: Any, levels: int = MOST_LEVELS) -> bool:
     kind = type(thing)
     if levels == 0:
         return False
-    if kind in (list, tuple, set, frozenset):
+    if kind in (list, tuple, torch.Size, set, frozenset):
         return all(is_plain(each, levels - 1) for each in thing)
     if kind in (dict, Counter, OrderedDict):
         return all(is_plain(k, levels - 1) and is_plain(v, levels - 1) for k, v in thing.items())
@@ -82,6 +84,8 @@ def literal(thing: Any, part: Any = None) -> ast.expr:
         return ast.List([literal(each, part) for each in thing], ast.Load())
     if kind is tuple:
         return ast.Tuple([literal(each, part) for each in thing], ast.Load())
+    if kind is torch.Size:
+        return _made("tensor_sizes", *map(ast.Constant, thing))
     if kind is dict:
         return ast.Dict([literal(each, part) for each in thing], [literal(each, part) for each in thing.values()])
     if kind in (set, frozenset):

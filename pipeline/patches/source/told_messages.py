@@ -11,7 +11,7 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from ..print import prints
+from ..print import prints, reads_messages
 from .choice_expressions import called, has_walrus
 from .scoping import within
 
@@ -72,7 +72,9 @@ class _Asking(ast.NodeTransformer):
 
 
 def is_telling(function: Any) -> bool:
-    """Whether a function is one by which Python tells people something."""
+    """Whether a function is one by which Python tells people something, and the function that is recorded nothing."""
+    if reads_messages():
+        return False
     if prints(function):
         return True
     plain = getattr(function, "__func__", function)

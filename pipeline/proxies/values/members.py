@@ -204,10 +204,12 @@ class MemberForm:
     Attributes:
         tracer: of the recording.
         kind: the class of the members.
+        is_record: whether what stands in the list may be a result: it would be no member there.
     """
 
     tracer: Tracer
     kind: type[enum.Enum]
+    is_record = False
 
     def plain(self, member: Any) -> Any:
         """What stands for a member."""

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ...proxies.arrays import TracedArray
 from ...proxies.base import is_traced
 
 _CHANGING = (list, dict, set, np.ndarray)
@@ -19,6 +20,8 @@ _CHANGING = (list, dict, set, np.ndarray)
 def is_known_elsewhere(result: Any) -> bool:
     """Whether something else holds a result, or what is in it, than one variable of the code that asks."""
     if _changes(result) and (sys.getrefcount(result) > _of_result() or _is_view(result)):
+        return True
+    if type(result) is TracedArray and result.handed_on:
         return True
     return _holds_known(result)
 
@@ -39,6 +42,8 @@ def _of_result() -> int:
 def _holds_known(container: Any) -> bool:
     for item in _items(container):
         if _changes(item) and (sys.getrefcount(item) > _OF_FRESH or _is_view(item)):
+            return True
+        if type(item) is TracedArray and item.handed_on:
             return True
         if _holds_known(item):
             return True
@@ -70,14 +75,22 @@ def _items(container: Any) -> Iterable[Any]:
 _OF_FRESH = _of_fresh()
 
 
-def containers_in(tree: Any) -> Iterator[tuple[Any, list[Any]]]:
-    """The lists and dicts in a tree, with what is in each."""
-    if isinstance(tree, list | dict) and not is_traced(tree):
+def containers_in(tree: Any) -> Iterator[tuple[Any, Any]]:
+    """The lists, dicts and arrays in a tree, with what is in each."""
+    if isinstance(tree, list | dict | np.ndarray) and not is_traced(tree):
         yield tree, contents(tree)
     for item in _items(tree):
         yield from containers_in(item)
 
 
-def contents(container: Any) -> list[Any]:
-    """What is in a list or a dict, with the keys."""
+def contents(container: Any) -> Any:
+    """What is in a list or a dict, with the keys; the bytes of an array."""
+    if isinstance(container, np.ndarray):
+        return container.tobytes()
     return [*container, *container.values()] if isinstance(container, dict) else [*container]
+
+
+def is_changed(container: Any, held: Any) -> bool:
+    """Whether there is something else in a container than `contents` gave."""
+    found = contents(container)
+    return bool(found != held) if isinstance(held, bytes) else [*map(id, found)] != [*map(id, held)]

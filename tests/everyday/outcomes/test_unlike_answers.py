@@ -34,12 +34,16 @@ def test_a_model_is_called_on_one_side() -> None:
     check(Case(f.labelled, ["a", X], [("", X), ("b", Y), (" ", Y)]))
 
 
-def test_a_model_that_the_example_does_not_call_is_no_block() -> None:
-    model = tracepack.script(torch.nn.Linear(2, 3).eval(), device="cpu")  # which nothing has called
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("was_called", [False, True], ids=["new", "called before"])
+def test_a_model_that_the_example_does_not_call_is_no_block(was_called) -> None:
+    model = tracepack.script(torch.nn.Linear(2, 3).eval(), device="cpu")
 
     def process(text, x):
         return {"error": "no text"} if not text.strip() else {"logits": model(x)}
 
+    if was_called:
+        assert loaded(process, "a", X)("", Y) == process("", Y)
     with pytest.warns(UserWarning, match="a condition on a text is fixed to False, because a branch was taken on it"):
         mod = loaded(process, "", X)
     assert mod(" ", Y) == process(" ", Y)

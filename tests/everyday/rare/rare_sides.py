@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
+
 import numpy as np
 import torch
 
@@ -108,8 +111,30 @@ def raises_unused(xs):
     return len(xs)
 
 
+def reduction_that_fills_its_beginning(xs):
+    start = [0]
+    found = functools.reduce(lambda items, item: items.append(item) or items if item == 400 else [*items, 1], xs, start)
+    return found, start
+
+
+def reduction_that_keeps_its_beginning(xs):
+    start = [0]
+    found = functools.reduce(lambda items, item: items if item * 7 + 3 == 2803 else [*items, item], xs, start)
+    start.append(9)
+    return found, start
+
+
+def dict_filled_on_the_way(xs):
+    start = {"n": 0}
+    ways = itertools.accumulate(
+        xs, lambda t, i: t.update(n=i) or t if i * 7 + 3 == 2803 else {**t, "n": 1}, initial=start
+    )
+    return list(ways), start
+
+
 RARE = [
     loop_over_what_grows, dict_that_grows, set_with_two_names, list_with_two_names, entry_of_a_pair, copy_beside_it,
     list_within, dict_beside_a_new_one, dtype_of_torch, dtype_of_an_array, rank_of_an_array, tensor_with_two_names,
-    number_of_distinct, raises_unused,
+    number_of_distinct, raises_unused, reduction_that_fills_its_beginning, reduction_that_keeps_its_beginning,
+    dict_filled_on_the_way,
 ]  # fmt: skip

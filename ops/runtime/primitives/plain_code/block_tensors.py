@@ -158,12 +158,9 @@ def attribute(tensor: torch.Tensor, name: str, others: Collection[int]) -> Any:
         RefusedError: a block may not have it.
     """
     if name in PROPERTIES:
-        found = getattr(tensor, name)
-        return tuple(found) if name == "shape" else found
+        return getattr(tensor, name)
     if name in WRITING:
         return _method(own_tensor(tensor, others), name)
-    if name == "size":
-        return lambda *dim, **named: tuple(found) if isinstance(found := tensor.size(*dim, **named), tuple) else found
     if name == "to":
         return _to(tensor)
     if name not in METHODS:
@@ -235,11 +232,15 @@ def kind_of(tensor: torch.Tensor) -> list[Any]:
     return ["tensor", str(tensor.dtype).removeprefix("torch."), tensor.dim()]
 
 
+MOST_RANK = 64
+"""The dimensions of a tensor at most."""
+
+
 def is_kind(parts: list[Any]) -> bool:
     """Whether it is what `kind_of` gives."""
     match parts:
         case ["tensor", str(dtype), int(rank)]:
-            return dtype in DTYPES and 0 <= rank <= 64
+            return dtype in DTYPES and 0 <= rank <= MOST_RANK
     return False
 
 

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
+import torch
+
 from .. import bounded
 from ..nesting import check_nesting
 from ..text import texts
@@ -102,6 +104,8 @@ def _with_shown(value: Any, left: list[int], asked: tuple[str, ...]) -> Any:
         return {_with_shown(key, left, _EXACT): _with_shown(each, left, _EXACT) for key, each in value.items()}
     if type(value) in (list, tuple):
         return type(value)(_with_shown(each, left, _EXACT) for each in value)
+    if type(value) is torch.Size:
+        return value
     if isinstance(value, tuple) and _has_own_text(value):
         refuse("the text of a tuple with a text of its own that holds objects", got=type(value).__name__)
     if isinstance(value, tuple):

@@ -181,7 +181,7 @@ class Guarded:
 
 
 _CHANGED = (list, dict, set, deque)
-_UNCHANGED = frozenset((int, float, bool, complex, str, bytes, tuple, type(None)))
+_UNCHANGED = frozenset((int, float, bool, complex, str, bytes, tuple, torch.Size, type(None)))
 
 
 def _looking(kind: type, name: str) -> Callable[[Guarded, Any], Any]:
@@ -304,7 +304,9 @@ _METHODS: dict[tuple[type, str], Callable[[Guarded, Any], Any]] = {
 _GROWING = ("replace", "zfill", "ljust", "rjust", "center", "expandtabs", "join", "translate", "format", "encode")
 _SLOW = ("rfind", "rindex", "rsplit", "rpartition")
 _DIRECT: dict[type, frozenset[str]] = {
-    **{kind: frozenset(LOOKING[kind]) for kind in (list, tuple, dict, bytes, int, float, re.Match, Counter)},
+    **{
+        kind: frozenset(LOOKING[kind]) for kind in (list, tuple, torch.Size, dict, bytes, int, float, re.Match, Counter)
+    },
     str: frozenset(LOOKING[str]) - {*_GROWING, *_SLOW},
 }
 """Methods that are Python's own."""

@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from dataclasses import FrozenInstanceError
 from typing import Any
 
+import torch
+
 from ....graph.operators.names import MATH, TEXT_METHODS
 from . import block_tensors, library_values
 from .arrays import block_arrays
@@ -80,6 +82,7 @@ OF_PATTERNS = ("compile", "search", "match", "fullmatch", "findall", "finditer",
 _LOOK = {
     list: ("copy", "index", "count"),
     tuple: ("index", "count"),
+    torch.Size: ("index", "count", "numel"),
     dict: ("get", "keys", "values", "items", "copy"),
     set: (
         "union", "intersection", "difference", "symmetric_difference", "issubset", "issuperset", "isdisjoint", "copy",

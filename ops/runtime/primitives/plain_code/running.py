@@ -13,6 +13,8 @@ from threading import RLock
 from types import FunctionType
 from typing import Any
 
+import torch
+
 from ....graph.errors import GraphError, GuardError
 from ....graph.graph import Graph
 from ...interrupts.unheard import Unheard
@@ -219,6 +221,8 @@ def is_kind(kind: Any, levels: int = 32) -> bool:
             return block_tensors.is_kind([*kind])
         case ["array" | "number", *_]:
             return block_arrays.is_kind([*kind])
+        case ["sizes", int(rank)]:
+            return 0 <= rank <= block_tensors.MOST_RANK
         case ["list" | "dict", inner]:
             return levels > 0 and is_kind(inner, levels - 1)
         case ["tuple", *parts]:
@@ -239,8 +243,8 @@ def misfit(found: Any, kind: Any) -> str | None:
     Args:
         found: the value.
         kind: the name of a type, "any" for all that an archive holds, or a list: ``["list", kind]``,
-            ``["dict", kind]`` of texts to that, ``["tuple", kind, …]``, ``["keys", [key, kind], …]``, or what `kind_of`
-            of tensors and of arrays gives.
+            ``["dict", kind]`` of texts to that, ``["tuple", kind, …]``, ``["keys", [key, kind], …]``, ``["sizes",
+            rank]`` of a `torch.Size`, or what `kind_of` of tensors and of arrays gives.
     """
     if kind == "any":
         return None if _is_holdable(found) else type(found).__name__
@@ -252,6 +256,9 @@ def misfit(found: Any, kind: Any) -> str | None:
         return None if right else _shown_kind(found)
     if name == "tensor":
         right = block_tensors.is_of_block(found) and block_tensors.kind_of(found)[1:] == parts
+        return None if right else _shown_kind(found)
+    if name == "sizes":
+        right = type(found) is torch.Size and len(found) == parts[0]
         return None if right else _shown_kind(found)
     if type(found) is not (dict if name == "keys" else getattr(builtins, name)):
         return type(found).__name__
@@ -283,12 +290,16 @@ def described(kind: Any) -> str:
         return f"a dict with the keys {[key for key, _ in parts]}"
     if name in ("array", "number"):
         return block_arrays.described([*kind])
+    if name == "sizes":
+        return f"a torch.Size of {parts[0]}"
     if name == "tensor":
         return f"a tensor of {parts[0]} with {parts[1]} dimensions"
     return f"{name}[{', '.join(map(described, parts))}]"
 
 
 def _shown_kind(found: Any) -> str:
+    if type(found) is torch.Size:
+        return described(["sizes", len(found)])
     of = next((each for each in _HOLDING if each.is_of_block(found)), None)
     return type(found).__name__ if of is None else described(of.kind_of(found))
 
@@ -302,7 +313,7 @@ def _is_holdable(thing: Any) -> bool:
     waiting = [thing]
     while waiting:
         each = waiting.pop()
-        if type(each) in (list, tuple) or is_record(each):
+        if type(each) in (list, tuple, torch.Size) or is_record(each):
             waiting += each
         elif type(each) is dict:
             waiting += each.values()

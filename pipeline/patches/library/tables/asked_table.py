@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 import torch
 
+from .....ops.runtime.user_code import user_line
 from ....lists.plain_tables import columns, plain_table
+from ....proxies.arrays import TracedArray
 from ....proxies.base import is_traced
 from ....proxies.lists import TracedList
 from ....proxies.make import sample_of
+from ....proxies.values.changing import Growing
 from ....proxies.values.known_values import form_of_values
 from ....proxies.values.members import TracedMember, member_kind
 from ....proxies.values.plain_objects import ObjectForm, form_of
@@ -30,7 +33,7 @@ class AskedTable:
     def __getitem__(self, key: Any) -> Any:
         recorder, plain = self.recorder, self.plain
         if isinstance(plain, np.ndarray) and plain.dtype.kind in "biufc":
-            return recorder.array("py.getitem", plain, key)
+            return self._part(recorder.array("py.getitem", plain, key))
         if isinstance(plain, str) or (type(key) is slice and type(plain) is list):
             return recorder.scalar("getitem", plain, key)
         if type(plain) in (list, tuple) and any(map(is_traced, plain)):
@@ -45,7 +48,15 @@ class AskedTable:
             return form(AskedTable(recorder, self._tuples(form))[key])
         if (parts := columns(plain)) is not None:
             return tuple(AskedTable(recorder, part)[key] for part in parts)
-        return recorder.scalar("lookup", self._table(plain), key)
+        return self._part(recorder.scalar("lookup", self._table(plain), key))
+
+    def _part(self, found: Any) -> Any:
+        """An entry that is an array or a list: in Python it is the table's own, so neither it nor the table changes."""
+        is_view = type(found) is TracedArray and np.may_share_memory(found.concrete, self.plain)
+        if is_view or isinstance(found, Growing):
+            found.handed_on = True
+            self.recorder.values.keep(self.plain, user_line())
+        return found
 
     def _form(self, *more: Any) -> Any:
         """The form of entries that are objects; None for any others."""
@@ -87,7 +98,7 @@ class AskedTable:
             return tuple(
                 AskedTable(self.recorder, part).get(key, each) for part, each in zip(parts, default, strict=True)
             )
-        return self.recorder.scalar("lookup", self._table(self.plain), key, default)
+        return self._part(self.recorder.scalar("lookup", self._table(self.plain), key, default))
 
     def _has_plain_entries(self) -> bool:
         """Whether the entries are numbers or texts of one type, so that one of them or None can be followed."""

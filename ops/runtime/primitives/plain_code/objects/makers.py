@@ -81,6 +81,17 @@ def without_gradients() -> None:
         refuse("a block of plain Python has statements without gradients", fix="Load the file without grad=True.")
 
 
+def tensor_sizes(*sizes: int) -> torch.Size:
+    """The sizes of a tensor: a `torch.Size`, which Python tells from a tuple.
+
+    Raises:
+        TypeError: one is no whole number.
+    """
+    if any(type(each) is not int for each in sizes):
+        raise TypeError("the sizes of a tensor are whole numbers")
+    return torch.Size(sizes)
+
+
 HELD = "held_outside"
 """The function of a block that takes note of what it must not change."""
 CLASSES: dict[str, Callable[..., Any]] = {
@@ -90,6 +101,7 @@ CLASSES: dict[str, Callable[..., Any]] = {
 PARTS: dict[str, Callable[..., Any]] = {
     "property_of": MadeProperty, "cached_of": MadeCached, "static_of": MadeStatic, "class_method_of": MadeOfClass,
     "refused_part": RefusedPart, "total_order": total_order, "field_of": field_of, "member": member,
+    "tensor_sizes": tensor_sizes,
 }  # fmt: skip
 """What makes parts of them."""
 MAKERS: dict[str, Any] = {

@@ -1,7 +1,7 @@
 """Packed sequences, which torch.export cannot follow: their sizes are numbers in a tensor.
 
 Torch reads the size of a batch off the packed sequence, as a plain integer. While a model is exported, a recurrent
-layer gets its first hidden state here, sized as the batch that was packed; `shape_functions` has the shapes of layers.
+layer gets its first hidden state here, sized as the batch that was packed; `shape_functions` has those of layers.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch.nn.utils.rnn import PackedSequence
 
-from .lock import Patch, Patched
+from ..lock import Patch, Patched
 
 _PACK = torch.ops.aten._pack_padded_sequence.default
 _batches: dict[Any, Any] = {}

@@ -1,0 +1,1 @@
+"""Layers of torch that compute otherwise in eager mode than torch.export has them."""

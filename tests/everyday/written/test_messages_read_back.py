@@ -1,0 +1,140 @@
+"""What a function prints, warns or logs, and reads itself: a side or a round that tells it is not left out."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import sys
+import warnings
+
+import pytest
+
+import tracepack
+from tests.everyday.case import loaded
+
+EXAMPLE = ([1, 2], "2024-01-05")
+OTHERS = [([400], "2024-02-29"), ([3, 400, 1], "2024-02-29"), ([], "2023-01-01"), ([1, 2], "x-02-29"), ([400, 2], "y")]
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+
+def say():
+    print("x")
+    return 1
+
+
+def warn():
+    warnings.warn("x", stacklevel=2)
+    return 1
+
+
+def printed(xs, when):
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        if when[5:] == "02-29":
+            print("leap")
+    return out.getvalue()
+
+
+def printed_by_a_helper(xs, when):
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        found = say() if when[5:] == "02-29" else 0
+    return found, out.getvalue()
+
+
+def printed_in_rounds(xs, when):
+    out = io.StringIO()
+    for item in xs:
+        if item * 7 + 3 == 2803:
+            print("a", file=out)
+    return out.getvalue()
+
+
+def printed_in_redirected_rounds(xs, when):
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        for item in xs:
+            if item * 7 + 3 == 2803:
+                print("a")
+    return len(out.getvalue())
+
+
+def printed_as_an_error(xs, when):
+    out = io.StringIO()
+    with contextlib.redirect_stderr(out):
+        if when[5:] == "02-29":
+            print("k", file=sys.stderr)
+    return len(out.getvalue())
+
+
+def warned(xs, when):
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        if when[5:] == "02-29":
+            warnings.warn("leap", stacklevel=1)
+    return len(found)
+
+
+def warned_by_a_helper(xs, when):
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        number = warn() if when[5:] == "02-29" else 0
+    return number, len(found)
+
+
+def shown(xs, when):
+    found, before = [], warnings.showwarning
+    warnings.showwarning = lambda *_args, **_named: found.append(1)
+    try:
+        if when[5:] == "02-29":
+            warnings.warn("leap", stacklevel=1)
+    finally:
+        warnings.showwarning = before
+    return len(found)
+
+
+def logged(xs, when):
+    out, logger = io.StringIO(), logging.getLogger("of this test")
+    handler = logging.StreamHandler(out)
+    logger.addHandler(handler)
+    logger.propagate = False
+    if when[5:] == "02-29":
+        logger.warning("leap")
+    logger.removeHandler(handler)
+    return out.getvalue()
+
+
+PROCESSES = [
+    printed, printed_by_a_helper, printed_in_rounds, printed_in_redirected_rounds, printed_as_an_error, warned,
+    warned_by_a_helper, shown, logged,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("process", PROCESSES)
+def test_what_is_told_and_read_decides_as_in_python(process) -> None:
+    try:
+        mod = loaded(process, *EXAMPLE)
+    except tracepack.RecordError:
+        return
+    assert mod(*EXAMPLE) == process(*EXAMPLE)
+    for given in OTHERS:
+        try:
+            found = mod(*given)
+        except tracepack.TracepackError:
+            continue
+        assert found == process(*given), given
+
+
+def test_an_error_of_a_warning_is_no_answer() -> None:
+    def process(when):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            if when[5:] == "02-29":
+                warnings.warn("leap", stacklevel=1)
+        return 1
+
+    mod = loaded(process, "2024-01-05")
+    assert mod("2024-01-06") == 1
+    with pytest.raises((tracepack.GuardError, UserWarning)):
+        mod("2024-02-29")
