@@ -64,6 +64,7 @@ from .recording.rollback import Undo
 from .replay import Replay
 from .rewriting.attempted import Attempted
 from .rewriting.choices_anew import with_choices_anew
+from .rewriting.left_out_arguments import with_ways
 from .rules.gradients import without_history
 from .rules.loadable import refuse_unloadable
 from .rules.settings import default_dtype, with_settings
@@ -111,6 +112,13 @@ def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline
     if current() is not None:
         raise RecordError("trace was called while another trace runs", fix="Trace the outer function only.")
     given = arguments(process, examples, named)
+    with _one_at_a_time():
+        made: Pipeline = with_ways(given, partial(_attempted, process))
+    return made.engaged_as_named({each.name: each.value for each in given if each.given})
+
+
+def _attempted(process: Callable[..., Any], given: Sequence[Given]) -> Attempted:
+    """The recording of a function for some arguments, its branches written anew where that holds for more."""
     with Looking("the examples"):
         examined, names = describe(given)
 
@@ -121,9 +129,7 @@ def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline
             found = free or _recorded(process, examined, names, Objects(process), earlier)
             return Attempted(found, [*lines_on(process, given, found.program.parameters), *lines], earlier)
 
-    with _one_at_a_time():
-        made: Pipeline = with_choices_anew(process, attempt).told()
-    return made.engaged_as_named({each.name: each.value for each in given if each.given})
+    return with_choices_anew(process, attempt)
 
 
 def _with_free_lists(
