@@ -93,7 +93,7 @@ _BRANCHES: dict[str, Callable[[Sequence[Any]], Sequence[int]]] = {
     f"py.{LEFT_OUT}": lambda args: (1,),
     CODE: lambda args: [place for place, arg in enumerate(args) if place > 1 and isinstance(arg, Graph)],
 }
-"""The arguments that an operator of control flow calls, a mark for calls without an input, and a block of plain Python."""
+"""The arguments that are called: by an operator of control flow, a block of plain Python, calls without an input."""
 
 
 def _define(value: Any, defined: set[int], where: Where) -> None:

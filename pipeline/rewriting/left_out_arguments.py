@@ -13,18 +13,20 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
-from ...ops.graph.errors import ArchiveError, one_line
+from ...ops.graph.errors import ArchiveError, TracepackError, one_line
 from ...ops.graph.graph import Constant, Graph, Node, Operator
 from ...ops.graph.operators.names import ON_ACCELERATOR
 from ...ops.graph.program import Program
 from ...ops.graph.traverse import map_leaves, own_constants
 from ...ops.runtime.user_code import user_stacklevel
-from ..left_out.ways import Way, may_be_none, with_ways as marked, without
+from ..left_out.ways import Way, may_be_none, without
+from ..left_out.ways import with_ways as marked
 from ..optimizing.named import has_named
 from ..pipeline import Pipeline
 from ..signature.arguments import Given
-from ..signature.defaults import lost_none, may_be_left_out
+from ..signature.defaults import GIVEN_ALWAYS, lost_none, may_be_left_out
 from .attempted import Attempted
+from .way_letters import with_letters
 
 MOST_LEFT_OUT = 3
 """Arguments of one function: each doubles the recordings."""
@@ -47,8 +49,9 @@ def with_ways(given: Sequence[Given], record: Record) -> Pipeline:
     made, texts = _told(found)
     ways, others, reasons = _ways(given, record, made.program, names)
     kept = frozenset[str]().union(*(way.names for way in ways))
-    for text in dict.fromkeys(each for text in [*texts, *others] for each in _still_true(text, kept, reasons)):
-        warnings.warn(text, stacklevel=user_stacklevel())
+    for text in dict.fromkeys([*texts, *others]):
+        for still in _still_true(text, kept, reasons):
+            warnings.warn(still, stacklevel=user_stacklevel())
     if not kept:
         return made
     program = replace(made.program, parameters=may_be_none(made.program.parameters, kept))
@@ -72,7 +75,7 @@ def _ways(
             ways.append(Way(frozenset(left), _fitting(other, program, frozenset(left))))
             texts += said
         except Exception as error:  # what a function raises without an argument, too
-            why = one_line(str(error).strip() or type(error).__name__)
+            why = _why(error)
             if len(left) == 1:
                 reasons[min(left)] = why
             else:
@@ -92,8 +95,19 @@ def _still_true(text: str, kept: frozenset[str], reasons: dict[str, str]) -> Ite
     """What is to be said: not that a default is lost which is kept, and of one that is lost why."""
     if any(text.startswith(lost_none(name)) for name in kept):
         return
-    why = next((reason for name, reason in reasons.items() if text.startswith(lost_none(name))), "")
-    yield f"{text}. Without it: {why}" if why else text
+    for name, why in reasons.items():
+        if text.startswith(lost_none(name)):
+            text = f"{lost_none(name)}: {why}{text.removeprefix(lost_none(name) + ': ' + GIVEN_ALWAYS)}"
+    yield text
+
+
+def _why(error: Exception) -> str:
+    """Why there is no recording without an argument."""
+    text = one_line(str(error).strip() or type(error).__name__).rstrip(".")
+    what = (
+        "no recording without it can be made" if isinstance(error, TracepackError) else "the function fails without it"
+    )
+    return f"{what}: {text}"
 
 
 def _may_have_ways(made: Pipeline) -> bool:
@@ -117,7 +131,7 @@ def _fitting(other: Pipeline, program: Program, names: frozenset[str]) -> Progra
         raise ArchiveError("its signature is another one", got=other.program.parameters, expected=expected)
     if _form(other.graph.output) != _form(program.graph.output):
         raise ArchiveError("its result has another form")
-    return replace(other.program, graph=graph)
+    return with_letters(replace(other.program, graph=graph), program)
 
 
 def _form(output: Any) -> Any:

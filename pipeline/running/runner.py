@@ -331,7 +331,7 @@ def _is_write(name: str) -> bool:
     if writes(name):
         return True
     last = name.removeprefix("aten.").split(".")[0 if name.startswith("aten.") else -1]
-    return last.endswith("_") and not re.match(r"__(?!i|setitem)", last)
+    return last.endswith("_") and not re.match(r"__(?!i(?!nvert__|nt__|ndex__)|setitem)", last)
 
 
 def _signature_key(flat: Sequence[Any]) -> Any:
