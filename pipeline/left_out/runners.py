@@ -43,3 +43,7 @@ class WayRunners(Generic[R]):
                 where=f"pipeline {self.name!r}", got=sorted(left), fix="Give one of them.",
             )  # fmt: skip
         return self.runners[left] if left else None
+
+    def given(self, feed: Mapping[str, Any]) -> dict[str, Any]:
+        """A feed without what is None, so that a runner may know its form again."""
+        return {name: value for name, value in feed.items() if value is not None or name not in self.names}

@@ -142,7 +142,7 @@ class Runner:
     def run_slowly(self, feed: Mapping[str, Any]) -> Any:
         """A run that converts and checks everything, and remembers the signature of the inputs as checked."""
         if self.ways.names and (way := self.way(feed)) is not self:
-            return way.run(feed)
+            return way.run(self.ways.given(feed))
         return self._run_compiled(feed) if torch.compiler.is_dynamo_compiling() else self._run_checked(feed)
 
     def way(self, feed: Mapping[str, Any]) -> Runner:
