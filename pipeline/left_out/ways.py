@@ -16,8 +16,10 @@ from ...ops.graph.frozen_class import frozen_object
 from ...ops.graph.graph import Graph, Node, Operator
 from ...ops.graph.operators.names import LEFT_OUT
 from ...ops.graph.program import Parameter, Parameters, Program, Slot
-from ...ops.graph.traverse import leaves, map_leaves
+from ...ops.graph.traverse import leaves, map_leaves, walk
 
+MOST_WAYS = 64
+"""Of a pipeline; a function of three arguments that may be left out has seven."""
 _MARK = Operator(f"py.{LEFT_OUT}")
 
 
@@ -42,13 +44,18 @@ def ways_of(program: Program) -> Iterator[Way]:
     """
     from ...serialization.decoder import decode_facts  # what few pipelines need
 
+    count = 0
     for number, node in enumerate(program.graph.nodes):
         if node.target == _MARK:
+            if (count := count + 1) > MOST_WAYS:
+                raise ArchiveError("too many recordings without arguments", expected=f"{MOST_WAYS} at most")
             match node.args:
                 case (tuple() as names, Graph() as graph, dict() as facts) if all(isinstance(n, str) for n in names):
                     parameters = without(program.parameters, frozenset(names), graph)
                     kinds = [value.type for value in graph.inputs]
                     known = decode_facts(facts, kinds, f"$.nodes[{number}].args[2]")
+                    if any(inner.target == _MARK for inner in walk(graph)):
+                        raise ArchiveError("malformed", where=f"$.nodes[{number}]", expected="no other one inside")
                     yield Way(frozenset(names), Program(program.name, graph, parameters, known))
                 case _:
                     raise ArchiveError("malformed", where=f"$.nodes[{number}]", expected="names, a graph and facts")

@@ -22,7 +22,6 @@ from ...ops.runtime.user_code import user_stacklevel
 from ..left_out.ways import Way, may_be_none, without
 from ..left_out.ways import with_ways as marked
 from ..optimizing.named import has_named
-from ..pipeline import Pipeline
 from ..signature.arguments import Given
 from ..signature.defaults import GIVEN_ALWAYS, lost_none, may_be_left_out
 from .attempted import Attempted
@@ -34,7 +33,7 @@ MOST_LEFT_OUT = 3
 Record = Callable[[Sequence[Given]], Attempted]
 
 
-def with_ways(given: Sequence[Given], record: Record) -> Pipeline:
+def with_ways(given: Sequence[Given], record: Record) -> Any:
     """The pipeline of a function, with a way for each set of arguments that may be left out, after trace said all.
 
     Args:
@@ -44,8 +43,7 @@ def with_ways(given: Sequence[Given], record: Record) -> Pipeline:
     found = record(given)
     names = may_be_left_out(given, found.found.program.parameters)
     if not names or not _may_have_ways(found.found):
-        made: Pipeline = found.told()
-        return made
+        return found.told()
     made, texts = _told(found)
     ways, others, reasons = _ways(given, record, made.program, names)
     kept = frozenset[str]().union(*(way.names for way in ways))
@@ -55,7 +53,7 @@ def with_ways(given: Sequence[Given], record: Record) -> Pipeline:
     if not kept:
         return made
     program = replace(made.program, parameters=may_be_none(made.program.parameters, kept))
-    return Pipeline(marked(program, ways), **made._options)
+    return type(made)(marked(program, ways), **made._options)
 
 
 def _ways(
@@ -83,7 +81,7 @@ def _ways(
     return ways, texts, reasons
 
 
-def _told(found: Attempted) -> tuple[Pipeline, list[str]]:
+def _told(found: Attempted) -> tuple[Any, list[str]]:
     """A recording, and what is to be said of it."""
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
@@ -110,14 +108,14 @@ def _why(error: Exception) -> str:
     return f"{what}: {text}"
 
 
-def _may_have_ways(made: Pipeline) -> bool:
+def _may_have_ways(made: Any) -> bool:
     """Whether a recording may be a way: it keeps no state, writes into nothing given, and is for any device."""
     program = made.program
     placed = any(node.target == Operator(f"py.{ON_ACCELERATOR}") for node in program.graph.nodes)
     return not (made.stateful or made._runner.writes or placed or has_named(program.graph))
 
 
-def _fitting(other: Pipeline, program: Program, names: frozenset[str]) -> Program:
+def _fitting(other: Any, program: Program, names: frozenset[str]) -> Program:
     """The program of a way, over the weights of another one.
 
     Raises:
