@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import ChainMap
 from string import Template
 
@@ -230,3 +231,51 @@ def different_types(names):
 def test_a_number_of_numpy_or_of_python_shows_the_form_with_float() -> None:
     with pytest.raises(tracepack.RecordError, match=r"different types on different ways.*float\(x\) makes a number"):
         tracepack.trace(different_types, ["a", "q"])
+
+
+def _normal(xs, seed):
+    g = torch.Generator().manual_seed(seed)
+    return [x + torch.randn(x.shape, generator=g) for x in xs]
+
+
+def _normal_before(xs, seed):
+    g = torch.Generator().manual_seed(seed)
+    noise = torch.randn(len(xs), generator=g)
+    return [x + noise[i] for i, x in enumerate(xs)]
+
+
+def _integers(xs, seed):
+    g = torch.Generator().manual_seed(seed)
+    return [x * int(torch.randint(0, 9, (1,), generator=g)) for x in xs]
+
+
+def _integers_before(xs, seed, low=0, high=9):
+    g = torch.Generator().manual_seed(seed)
+    noise = torch.randint(low, high, (len(xs),), generator=g)
+    return [x * int(noise[i]) for i, x in enumerate(xs)]
+
+
+def _samples(xs, seed):
+    g = torch.Generator().manual_seed(seed)
+    return [int(torch.multinomial(x, 1, generator=g)) for x in xs]
+
+
+def _samples_before(xs, seed):
+    g = torch.Generator().manual_seed(seed)
+    noise = torch.rand(len(xs), generator=g)
+    return [int(torch.searchsorted((x / x.sum()).cumsum(0), noise[i])) for i, x in enumerate(xs)]
+
+
+@pytest.mark.parametrize(
+    ("process", "form", "words"),
+    [
+        (_normal, _normal_before, "noise = torch.randn(len(xs), generator=g), and noise[i]"),
+        (_integers, _integers_before, "noise = torch.randint(low, high, (len(xs),), generator=g), and int(noise[i])"),
+        (_samples, _samples_before, "and int(torch.searchsorted((x / x.sum()).cumsum(0), noise[i])) for i, x in"),
+    ],
+)
+def test_each_draw_in_a_loop_shows_its_own_form(process, form, words) -> None:
+    x = torch.rand(3)
+    with pytest.warns(UserWarning, match=re.escape(words)):
+        tracepack.trace(process, [x, x], 3)
+    check(Case(form, [[x, x], 3], [[[x], 5], [[x, x + 1, x], 7]]))
