@@ -12,9 +12,12 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any, TypeVar
 
+from ..ops.graph.device import parse_device
 from ..ops.graph.errors import RecordError
 from ..ops.graph.graph import Guard
-from ..ops.graph.traverse import walk
+from ..ops.graph.program import Program
+from ..ops.graph.traverse import bodies, walk
+from ..ops.runtime.placement import runs_on
 from ..ops.runtime.primitives.control_flow import LimitedRounds
 from ..ops.runtime.user_code import first_line
 from .examples import Examples
@@ -22,6 +25,7 @@ from .lists.fixed import OF_ONE_TYPE
 from .patches.plain_code.called_models import calls_of_trace
 from .patches.python.choices.sides import noting_mixed
 from .patches.python.loops.constants import Key, attempting
+from .pipeline import Pipeline
 from .recheck.answers import difference
 from .recheck.mismatch import DIFFERS
 from .recheck.uninitialised import examples_within
@@ -187,3 +191,9 @@ def _answer(pipeline: Any, examples: Examples, leaves: Sequence[Any]) -> list[An
             return [pipeline(*args, **kwargs)]
     except Exception:
         return []
+
+
+def here(program: Program) -> Pipeline:
+    """The pipeline in the process that traced it, where ops for accelerators that this machine lacks run on the CPU."""
+    lacking = any(runs_on(device) != device for device in map(parse_device, {b.device for b in bodies(program.graph)}))
+    return Pipeline(program, gpu_ops="cpu" if lacking else "gpu")

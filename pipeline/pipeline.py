@@ -265,7 +265,7 @@ class Pipeline(Optimizable):
         if self._runner.plan.moved():  # or the file would hold other weights than gave its golden examples
             self._runner = self._new_runner(self._runner.state())
         kept, kept_tolerance = kept_examples(self.program.source) if examples is None else ([], None)
-        recorded = list(record_examples(self, kept if examples is None else examples, self._runner.binding.plain))
+        recorded = list(record_examples(self, kept if examples is None else examples, self._plain))
         if tolerance is not None and not recorded:
             raise SignatureError(
                 "a tolerance needs golden examples", got=repr(tolerance), fix="Pass examples=[...] with it."

@@ -14,20 +14,17 @@ from typing import Any, cast
 
 import torch
 
-from ..ops.graph.device import parse_device
 from ..ops.graph.errors import GuardError, RecordError, TracepackError
 from ..ops.graph.graph import Graph
 from ..ops.graph.program import Program
-from ..ops.graph.traverse import bodies
 from ..ops.graph.verify import verify
 from ..ops.lowering.patches.modules import idle_moves
 from ..ops.runtime.interrupts.changes import Lock
 from ..ops.runtime.interrupts.verbs import undisturbed
-from ..ops.runtime.placement import runs_on
 from ..ops.runtime.user_code import first_line, unpacks, writing_line
 from ..ops.tracing_hook import current, recording
 from .asked_marks import AskedMarks
-from .attempts import GivenUp, agreeing, guards_of, with_filled_caches
+from .attempts import GivenUp, agreeing, guards_of, here, with_filled_caches
 from .blame import advice_on, blamed, name_of, refuse_swallowed, with_own_line
 from .examples import Examples, describe
 from .lists.fixed import fixed_lengths, lengths
@@ -64,6 +61,7 @@ from .recording.rollback import Undo
 from .replay import Replay
 from .rewriting.attempted import Attempted
 from .rewriting.choices_anew import with_choices_anew
+from .rewriting.left_out_arguments import with_ways
 from .rules.gradients import without_history
 from .rules.loadable import refuse_unloadable
 from .rules.settings import default_dtype, with_settings
@@ -111,6 +109,13 @@ def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline
     if current() is not None:
         raise RecordError("trace was called while another trace runs", fix="Trace the outer function only.")
     given = arguments(process, examples, named)
+    with _one_at_a_time():
+        made: Pipeline = with_ways(given, partial(_attempted, process))
+    return made.engaged_as_named({each.name: each.value for each in given if each.given})
+
+
+def _attempted(process: Callable[..., Any], given: Sequence[Given]) -> Attempted:
+    """The recording of a function for some arguments, its branches written anew where that holds for more."""
     with Looking("the examples"):
         examined, names = describe(given)
 
@@ -121,9 +126,7 @@ def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline
             found = free or _recorded(process, examined, names, Objects(process), earlier)
             return Attempted(found, [*lines_on(process, given, found.program.parameters), *lines], earlier)
 
-    with _one_at_a_time():
-        made: Pipeline = with_choices_anew(process, attempt).told()
-    return made.engaged_as_named({each.name: each.value for each in given if each.given})
+    return with_choices_anew(process, attempt)
 
 
 def _with_free_lists(
@@ -178,12 +181,6 @@ def _recorded(
             raise error if isinstance(error, RecordError | GuardError) or problem is None else problem from None
 
 
-def _here(program: Program) -> Pipeline:
-    """The pipeline in the process that traced it, where ops for accelerators that this machine lacks run on the CPU."""
-    lacking = any(runs_on(device) != device for device in map(parse_device, {b.device for b in bodies(program.graph)}))
-    return Pipeline(program, gpu_ops="cpu" if lacking else "gpu")
-
-
 class _Tracing:
     """One call of `trace`.
 
@@ -219,7 +216,7 @@ class _Tracing:
         asked = first.recorder.asked | asked_unseen(self.objects)
         graph = with_settings(first.graph, dtype, asked, self.examples.leaves)
         refuse_unloadable(graph, str(first_line(self.user) or ""), self.objects.plain_values())
-        found = _here(Program(name_of(self.user), graph, parameters, facts))
+        found = here(Program(name_of(self.user), graph, parameters, facts))
         replay = Replay(self.user, self.examples, first.recorder, found, self.objects, time.perf_counter() - began)
         if (mismatch := replay.mismatch()) is not None:
             raise self.explained(mismatch, first)
@@ -235,13 +232,13 @@ class _Tracing:
         prove_sizes(graph, parameters, self.examples.leaves)
         forget_contradicted(graph, parameters, replay.shapes)
         if marks := AskedMarks(replay).marks(self.names):
-            found = _here(replace(found.program, graph=with_marks(graph, marks)))
+            found = here(replace(found.program, graph=with_marks(graph, marks)))
         return found
 
     def on_example(self, program: Program) -> Any:
         """The answer of a pipeline to the example."""
         args, kwargs = self.examples.call(clones(self.examples.leaves))
-        return _here(program)(*args, **kwargs)
+        return here(program)(*args, **kwargs)
 
     def begun(self) -> list[Pipeline]:
         """The first recording by itself, as a pipeline, where there was one that can run."""
@@ -250,7 +247,7 @@ class _Tracing:
         try:
             parameters, facts = pipeline_facts(self.examples.items, self.names, self.began.graph)
             name_sizes(self.began.graph, None)
-            return [_here(Program(name_of(self.user), self.began.graph, parameters, facts))]
+            return [here(Program(name_of(self.user), self.began.graph, parameters, facts))]
         except TracepackError:
             return []
 

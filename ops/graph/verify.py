@@ -7,7 +7,7 @@ from typing import Any
 
 from .errors import GraphError
 from .graph import Body, BodyCall, Constant, Graph, Guard, Literal, Node, Operator, Record, Value, target_name
-from .operators.names import CODE
+from .operators.names import CODE, LEFT_OUT
 from .traverse import bodies, leaves, uses
 
 Where = str | tuple[int, Node]
@@ -90,9 +90,10 @@ _BRANCHES: dict[str, Callable[[Sequence[Any]], Sequence[int]]] = {
     "cond": lambda args: (1, 2),
     "while_loop": lambda args: (0, 1),
     "map": lambda args: (0, *range(3, len(args))),
+    f"py.{LEFT_OUT}": lambda args: (1,),
     CODE: lambda args: [place for place, arg in enumerate(args) if place > 1 and isinstance(arg, Graph)],
 }
-"""The arguments that an operator of control flow calls, and a block of plain Python."""
+"""The arguments that are called: by an operator of control flow, a block of plain Python, calls without an input."""
 
 
 def _define(value: Any, defined: set[int], where: Where) -> None:

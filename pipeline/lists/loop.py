@@ -27,6 +27,7 @@ from ..proxies.make import TracedOptional, traced
 from ..proxies.trees import same_container, value_type
 from ..proxies.values.made_objects import form_of_results
 from ..recording.recorder import Recorder
+from ..rules.advice.draws_in_loops import form_of_draw
 from ..rules.gradients import end_grad_mode, follow_grad_mode
 from .walking.reached import RoundsReach
 from .walking.uneven import uneven, with_lists
@@ -321,7 +322,8 @@ class Loop:
             return self.recorder.examples[id(value)].concrete
         found = self.recorder.values.example(value)
         if found is None and any(value is each.node.output for each in self.recorder.generators.stretches):
-            self._refuse(*_DRAWS)
+            drawn = (each for way in self.ways for each in way.nodes if any(leaf is value for leaf in uses(each)))
+            self._refuse(_DRAWS, form_of_draw(next(drawn, None)))
         if found is None:
             self._refuse("is inside of a branch", "Loop before tracepack.cond, and pass it the list.")
         return found
@@ -334,7 +336,7 @@ class Loop:
             name = node.target.name
             own = all(id(leaf) in inner for leaf in leaves(node.args[:1]) if isinstance(leaf, Value))
             if name in DRAWING:
-                self._refuse(*_DRAWS)
+                self._refuse(_DRAWS, form_of_draw(node))
             if effect(name) not in (FRESH, VIEW) and not own:
                 self._refuse("writes to a tensor from outside of it", "Return the new value instead.")
             if effect(name) not in (FRESH, VIEW) and len(self.ways) > 1:  # what is before a branch is run twice
@@ -345,5 +347,4 @@ class Loop:
         self.recorder.refuse(f"a loop over a list of any length {what}", fix)
 
 
-_DRAW = "Draw them before the loop: noise = torch.rand(len(xs), generator=g), and noise[i] for i, x in enumerate(xs)."
-_DRAWS = ("draws random numbers", _DRAW)
+_DRAWS = "draws random numbers"

@@ -194,15 +194,20 @@ class Optimizable(DescribedProgram):
         from .cases import Case
         from .profile import Profile, fastest
 
-        runner = self._new_runner(None)
+        runner = self._new_runner(None).way(feed)
         given = runner.binding.flatten(feed)
-        runner.run_slowly(Case(given, None, True).feed(self.program))
-        pairs = zip(runner.plan.engines.values(), self._engaged, strict=True)
+        runner.run_slowly(Case(given, None, True).feed(runner.program))
+        engaged = self._engaged if runner.program is self.program else []
+        pairs = zip(runner.plan.engines.values(), engaged, strict=True)
         engines = {id(call.function): (each.region.name, each.engine.name) for call, each in pairs}
         homes = runner.homes
         given = [at_home(value, home) for value, home in zip(given, homes, strict=True)]
         rounds = [steps(runner.plan.fast, clones(given), engines) for _ in range(max(1, runs))]
         return Profile(self.name, fastest(rounds), len(rounds))
+
+    def _plain(self, feed: Mapping[str, Any]) -> dict[str, Any]:
+        """A feed with the leaves that a run makes of it; what was left to its default stays out."""
+        return self._runner.way(feed).binding.plain(feed)
 
     def _bench(
         self, examples: Sequence[Mapping[str, Any]], tolerance: float | None, seconds: float,
@@ -220,7 +225,12 @@ class Optimizable(DescribedProgram):
             )  # fmt: skip
         if precision is not None and precision not in LOWER:
             raise SignatureError("there is no such precision", got=repr(precision), expected=f"one of {list(LOWER)}")
-        feeds = checked_feeds(examples, self._runner.binding.plain)
+        feeds = checked_feeds(examples, self._plain)
+        if not (feeds := [feed for feed in feeds if self._runner.way(feed) is self._runner]):
+            raise SignatureError(
+                "engines run calls that give every input", where=f"pipeline {self.name!r}",
+                fix="Give an example with all of them.",
+            )  # fmt: skip
         base = replace(self.program, engines=())
         runner = Runner(base, self._places)
         known = cases(base, runner, feeds, seconds)

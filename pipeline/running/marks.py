@@ -17,6 +17,7 @@ from ...ops.graph.operators.names import (
     FLOAT_ONLY,
     KEY_ORDER,
     KEYWORD_ORDER,
+    LEFT_OUT,
     LIST_ONLY,
     MARKS,
     SOME_FLOAT,
@@ -25,6 +26,8 @@ from ...ops.graph.operators.names import (
 )
 from ...ops.graph.program import Parameters
 from ...ops.graph.types import ListType, ScalarType
+
+_OF_CALLS = f"py.{LEFT_OUT}"  # `ways_of` reads it
 
 
 @frozen_object
@@ -52,7 +55,7 @@ class Marks:
         """The marks among the nodes of a graph."""
         found: dict[str, list[str]] = {name: [] for name in MARKS}
         for node in graph.nodes:
-            if isinstance(node.target, Operator) and is_mark(node.target.name):
+            if isinstance(node.target, Operator) and is_mark(node.target.name) and node.target.name != _OF_CALLS:
                 found[node.target.name.removeprefix("py.")] += map(str, node.args)
         classes = (frozenset(found[name]) for name in (FLOAT_ONLY, LIST_ONLY, TENSOR_ONLY, SOME_FLOAT))
         return Marks(frozenset(found[KEY_ORDER]), tuple(found[KEYWORD_ORDER]), *classes)

@@ -34,6 +34,7 @@ from ...ops.runtime.plan import Plan
 from ...ops.runtime.primitives.numpy import writes
 from ...ops.runtime.state import State, is_stateful
 from ...ops.tracing_hook import current, recording
+from ..left_out.runners import WayRunners
 from .binding import Binding
 from .conditions import pins
 from .fast_entry import CLASSES, EntryInputs, make_entry
@@ -85,6 +86,7 @@ class Runner:
         written = touched(program.graph).inputs() if self.writes else ()
         self.binding = Binding(program.parameters, self.marks, convert and not self.writes, written)
         self._budget = budget
+        self.ways = WayRunners(program, lambda way: Runner(way, places, grad=grad, convert=convert, budget=budget))
         self.lock = forkable(threading.RLock())
         # Torch code that was recorded on the CPU runs on the device of the accelerator's ops, if there are any.
         home = places.get(id(program.graph)) or next((place for place in places.values() if not place.is_cpu), CPU)
@@ -139,7 +141,13 @@ class Runner:
 
     def run_slowly(self, feed: Mapping[str, Any]) -> Any:
         """A run that converts and checks everything, and remembers the signature of the inputs as checked."""
+        if self.ways.names and (way := self.way(feed)) is not self:
+            return way.run(self.ways.given(feed))
         return self._run_compiled(feed) if torch.compiler.is_dynamo_compiling() else self._run_checked(feed)
+
+    def way(self, feed: Mapping[str, Any]) -> Runner:
+        """The runner for a feed: another one where arguments are left out that are None then."""
+        return self.ways.of(feed) or self
 
     def _run_compiled(self, feed: Mapping[str, Any]) -> Any:
         """A run in code that torch's compiler can trace."""
@@ -323,7 +331,7 @@ def _is_write(name: str) -> bool:
     if writes(name):
         return True
     last = name.removeprefix("aten.").split(".")[0 if name.startswith("aten.") else -1]
-    return last.endswith("_") and not re.match(r"__(?!i|setitem)", last)
+    return last.endswith("_") and not re.match(r"__(?!i(?!nvert__|nt__|ndex__)|setitem)", last)
 
 
 def _signature_key(flat: Sequence[Any]) -> Any:

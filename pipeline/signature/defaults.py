@@ -15,9 +15,9 @@ from ..proxies.trees import list_type
 from ..running.stand_ins import fixed, same
 from .arguments import Given
 
-_EVERY = "every call has to give it"
-_FORM = f"{_EVERY}. Trace with an example of the form of the default"
-_OWN = f"{_EVERY}. Trace without an example of it, and it is that of the function"
+GIVEN_ALWAYS = "every call has to give it"
+_FORM = f"{GIVEN_ALWAYS}. Trace with an example of the form of the default"
+_OWN = f"{GIVEN_ALWAYS}. Trace without an example of it, and it is that of the function"
 _FILE = "Trace without an example of it for a file that has the default"
 _INSTEAD = {
     bool: "Give it the default False or True",
@@ -57,9 +57,20 @@ def lost_defaults(given: Sequence[Given], parameters: Parameters) -> Iterator[st
             yield f"the default of {each.name!r} does not count, because no signature holds a {kind}: {_OWN}"
         elif each.default is None:
             form = _instead_of_none(each.value, tree).format(each.name, _empty(each.value))
-            yield f"the default None of {each.name!r} does not count beside its example: {_EVERY}. {form}"
+            yield f"{lost_none(each.name)}: {GIVEN_ALWAYS}. {form}"
         elif each.default is not REQUIRED:
             yield f"the default of {each.name!r} does not count, because the example has another form: {_FORM}"
+
+
+def lost_none(name: str) -> str:
+    """How the line begins that says of a parameter that its default of None is lost."""
+    return f"the default None of {name!r} does not count beside its example"
+
+
+def may_be_left_out(given: Sequence[Given], parameters: Parameters) -> list[str]:
+    """The parameters with an example whose default is None, which no signature holds beside it."""
+    lost = {item.name for item in parameters.items if item.required and any(map(_is_slot, leaves_of(item.tree)))}
+    return [each.name for each in given if each.given and each.default is None and each.name in lost]
 
 
 def _instead_of_none(example: Any, tree: Any) -> str:

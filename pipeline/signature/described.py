@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ...ops.graph.errors import one_line
@@ -10,6 +11,7 @@ from ...ops.graph.graph import Graph
 from ...ops.graph.program import Program
 from ...ops.graph.sharing.memory import touched
 from ...ops.graph.text import guards_text, types_text
+from ..left_out.ways import ways_of
 from ..running.conditions import conditions
 from .plain_conditions import plain_conditions
 
@@ -58,16 +60,16 @@ class DescribedProgram:
             >>> [(field.path, field.dtype, field.shape) for field in mod.outputs]
             [(('best',), 'float32', ('N', None))]
         """
-        from .fields import input_fields
+        from .way_fields import inputs_of
 
-        return input_fields(self.program.parameters)
+        return inputs_of(self.program)
 
     @property
     def outputs(self) -> list[SignatureField]:
         """The outputs as data, like `inputs`; the size of a dimension that data decides is None."""
-        from .fields import output_fields
+        from .way_fields import outputs_of
 
-        return output_fields(self.graph)
+        return outputs_of(self.program)
 
     def json_schema(self) -> dict[str, Any]:
         """A JSON schema (draft 2020-12) with the properties ``inputs`` and ``outputs``: for forms, clients, validators.
@@ -80,9 +82,9 @@ class DescribedProgram:
             >>> mod.json_schema()["properties"]["inputs"]["properties"]["x"]
             {'type': 'array', 'items': {'type': 'number'}, 'x-dtype': 'float32', 'x-shape': ['N']}
         """
-        from .json_schema import json_schema
+        from .way_fields import schema_of
 
-        return json_schema(self.name, self.program.parameters, self.graph)
+        return schema_of(self.program)
 
     @property
     def signature(self) -> str:
@@ -90,9 +92,20 @@ class DescribedProgram:
 
         An input marked ``(written)`` may be changed in place by a run; no other one is.
         """
-        parameters, guards = self.program.parameters, self.program.facts.guards
-        inputs = parameters.texts(touched(self.graph).inputs())
-        text = f"({', '.join(inputs)}) -> {types_text(self.graph.output)}"
-        texts = [*filter(None, [guards_text(guards)]), *conditions(self.graph, parameters.names)]
-        asked = plain_conditions(texts, self.program.facts.symbols.keys() - {*parameters.names})
-        return one_line(text + (f" where {' and '.join(asked)}" if asked else ""))  # names come from strangers
+        program = self.program
+        text = _text(program, frozenset())
+        for way in ways_of(program):
+            without = _text(way.program, way.names)
+            if without != _text(program, way.names):
+                text += f"; without {' and '.join(sorted(way.names))}: {without}"
+        return one_line(text)  # names come from strangers
+
+
+def _text(program: Program, without: frozenset[str]) -> str:
+    """A signature, where some parameters are left out of it."""
+    parameters, guards = program.parameters, program.facts.guards
+    shown = replace(parameters, items=tuple(item for item in parameters.items if item.name not in without))
+    text = f"({', '.join(shown.texts(touched(program.graph).inputs()))}) -> {types_text(program.graph.output)}"
+    texts = [*filter(None, [guards_text(guards)]), *conditions(program.graph, parameters.names)]
+    asked = plain_conditions(texts, program.facts.symbols.keys() - {*parameters.names})
+    return text + (f" where {' and '.join(asked)}" if asked else "")

@@ -38,7 +38,8 @@ def build_feed(parameters: Parameters, given: Mapping[str, Any]) -> dict[str, An
     Raises:
         SignatureError: an input is missing or unknown, or cannot become what the signature wants.
     """
-    left = dict(given)
+    absent = {p.name for p in parameters.items if p.default is None}  # those that are None where they are not given
+    left = {name: value for name, value in given.items() if value is not None or name not in absent}
     names = [plain_name(name) for name in parameters.names]
     known = {name[:end] for name in names for end in [*_ends(name), len(name)]} | {p.name for p in parameters.items}
     if unknown := [name for name in given if name not in known]:

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...ops.graph.graph import Constant, Graph, Literal, Record, Value
+from ...ops.graph.graph import Constant, Graph, Literal, Operator, Record, Value
 from ...ops.graph.program import REQUIRED, Parameters, Slot
 from ...ops.graph.types import ListType, TensorType, Type
 from .container_kinds import containers
 
 Path = tuple[str | int, ...]
 FIXED = "fixed"
+_AS_ARRAY = ("torch.Tensor.numpy", "numpy.asarray", "numpy.array")
 
 
 @dataclass(frozen=True)
@@ -25,9 +26,9 @@ class SignatureField:
         kind: ``"tensor"``; ``"int"``, ``"float"``, ``"bool"``, ``"complex"``, ``"str"``, ``"strings"`` (a list of
             them); ``"array"`` of numpy; ``"list"``, one of any length whose items are alike; ``"any"``, what data
             decides: a number, a list, a dict; ``"fixed"``, which never changes.
-        dtype: of a tensor, torch's name such as ``"float32"``; None for anything else.
-        shape: of a tensor: a number is a fixed size, a string such as ``"N"`` or ``"2*N"`` a free one, and equal
-            strings are equal sizes; None is a size that data decides. None for anything else.
+        dtype: of a tensor, torch's name such as ``"float32"``, and of an array that is one; None for anything else.
+        shape: of a tensor, and of such an array: a number is a fixed size, a string such as ``"N"`` or ``"2*N"`` a free
+            one, and equal strings are equal sizes; None is a size that data decides. None for anything else.
         default: the value where an input is not given; None as well where it must be. Of a fixed field its only value.
         required: whether an input must be given.
         type: of a list or a dict of run time what it holds, such as ``"list[float]"`` or ``"dict[str, int]"``, where
@@ -66,12 +67,28 @@ def input_fields(parameters: Parameters) -> list[SignatureField]:
 
 def output_fields(graph: Graph) -> list[SignatureField]:
     """The outputs of a pipeline, those in containers each for itself; the default of a fixed one is its value."""
-    found, held = [], containers(graph)
+    found, held, arrays = [], containers(graph), _arrays(graph)
     for path, leaf in _walk(graph.output, ()):
         kind = type_of_output(leaf)
         name = _name(("out", *path))
         field = SignatureField(name, path, FIXED, default=_plain(leaf)) if kind is None else _field(name, path, kind)
+        if id(leaf) in arrays:
+            of = _field(name, path, arrays[id(leaf)])
+            field = replace(field, dtype=of.dtype, shape=of.shape)
         found.append(replace(field, type=str(held[id(leaf)])) if id(leaf) in held else field)
+    return found
+
+
+def _arrays(graph: Graph) -> dict[int, TensorType]:
+    """The arrays of numpy that are a tensor as it is, by their ids: the type of that tensor."""
+    inputs = {id(value) for value in graph.inputs}
+    found: dict[int, TensorType] = {}
+    for node in graph.nodes:
+        kind = node.args[0].type if len(node.args) == 1 and isinstance(node.args[0], Value) else None
+        named = isinstance(node.target, Operator) and node.target.name in _AS_ARRAY and not node.kwargs
+        if named and isinstance(kind, TensorType):  # sizes on the way are those of the example
+            known = kind.shape if id(node.args[0]) in inputs else ("?",) * len(kind.shape)
+            found[id(node.output)] = TensorType(kind.dtype, known)
     return found
 
 

@@ -13,6 +13,8 @@ import tracepack
 X, Y = torch.rand(2, 5), torch.rand(2, 5, 4)
 LINEAR = tracepack.script(torch.nn.Linear(4, 3), device="cpu")
 
+CONV = torch.nn.Conv2d(3, 4, 3)
+
 
 def pooled(x, lengths):
     mask = torch.arange(x.shape[1])[None] < lengths[:, None]
@@ -34,7 +36,23 @@ CASES = {
     "pooled": (pooled, (Y, torch.tensor([3, 5])), "f32[N,K]"),
     "the first columns": (lambda x: (x[:, :2], x[:, -2:] * 2, x[:, 0]), (X,), "(f32[N,?], f32[N,?], f32[N])"),
     "the first columns of a fixed size": (lambda x: LINEAR(x)[..., :2], (Y,), "f32[N,M,2]"),
-    "chosen rows": (lambda x: torch.stack([row * 2 for row in x]), (X,), "f32[?,M]"),
+    "rows of a loop": (lambda x: torch.stack([row * 2 for row in x]), (X,), "f32[N,M]"),
+    "numbers of a loop": (lambda x: torch.tensor([float(row.sum()) for row in x]), (X,), "f32[N]"),
+    "rows of two": (lambda x, y: torch.stack([a + b for a, b in zip(x, y, strict=True)]), (X, X.clone()), "f32[?,?]"),
+    "chosen rows": (lambda x: torch.stack([row for row in x if row.sum() > 0]), (X,), "f32[?,?]"),
+    "rows side by side": (lambda x: torch.stack([row * 2 for row in x], 1), (X,), "f32[M,?]"),
+    "channels": (CONV, (torch.rand(2, 3, 9, 8),), "f32[N,4,?,?]"),
+    "pooled channels": (lambda x: CONV(x).relu().mean((2, 3)), (torch.rand(2, 3, 9, 8),), "f32[N,4]"),
+    "padded": (lambda x: torch.nn.functional.pad(CONV(x), (1, 1, 1, 1)), (torch.rand(2, 3, 9, 8),), "f32[N,4,?,?]"),
+    "the best three": (lambda x: x.topk(3, -1).values, (X,), "f32[N,3]"),
+    "at most four and five": (lambda x: torch.cat([x[:, :4], x[:, :5]], 1), (torch.rand(2, 7),), "f32[N,?]"),
+    "at most four of two": (
+        lambda x, y: torch.cat([x[:, :4], y[:, :4]], 1),
+        (torch.rand(2, 7), torch.rand(2, 9)),
+        "f32[N,?]",
+    ),
+    "at most 100 of many": (lambda x: x[:, :100], (torch.rand(2, 150),), "f32[N,?]"),
+    "at least 100": (lambda x: x[:, :100] @ torch.ones(100, 5), (torch.rand(2, 150),), "f32[N,5]"),
     "several": (
         lambda x, d: {"a": [x.exp(), x.sum(1)], "b": d["k"].t()},
         (Y, {"k": torch.rand(3, 2)}),

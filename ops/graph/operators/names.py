@@ -110,10 +110,11 @@ CODE = "py.plain_code"
 GRADIENTS = ("grad_mode", "own_backward")
 """Nodes that matter with gradients only: they set the grad mode, or say that a custom backward is not recorded."""
 
-KEY_ORDER, KEYWORD_ORDER, FLOAT_ONLY, LIST_ONLY, TENSOR_ONLY, SOME_FLOAT, ON_ACCELERATOR = MARKS = (
-    "key_order", "keyword_order", "float_only", "list_only", "tensor_only", "some_float", "on_accelerator",
+KEY_ORDER, KEYWORD_ORDER, FLOAT_ONLY, LIST_ONLY, TENSOR_ONLY, SOME_FLOAT, ON_ACCELERATOR, LEFT_OUT = MARKS = (
+    "key_order", "keyword_order", "float_only", "list_only", "tensor_only", "some_float", "on_accelerator", "left_out",
 )  # fmt: skip
-"""Nodes that say of inputs what a call must keep to, an order of keys or a class, and on which device they belong."""
+"""Nodes that say of inputs what a call must keep to, an order of keys or a class, and on which device they belong; and
+what answers where some of them are left out."""
 
 PYTHON = frozenset((*ARITHMETIC, *MATH, *_READS, *_TEXTS, *_TABLES, *GRADIENTS, *MARKS))
 """The names of the family ``py.…``: arithmetic on scalars, and functions that read a scalar off a tensor."""

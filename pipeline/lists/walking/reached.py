@@ -19,8 +19,11 @@ from ....ops.runtime.user_code import OURS, codes_in, is_users, names_in
 from ...proxies.base import is_traced
 from ...proxies.sets import TracedSet
 from ...recheck.reach.objects import Objects
+from ...recheck.reach.places import Location
 
 MOST_REACHED = 5000
+_CACHING, _INDEXES = ("SingleBlockManager", "BlockManager", "NumpyBlock", "ExtensionBlock"), ("Index", "RangeIndex")
+"""Where pandas keeps what it found out about a constant table; an index itself never changes but for its name."""
 _Variable = tuple[str, int, str, str]
 """A variable in a cell: the file, the first line and the name of a function, and its own name."""
 
@@ -41,12 +44,17 @@ class RoundsReach:
 
     def changed(self) -> str:
         """The name of a place that is another one than before; empty where there is none."""
-        places = (place for place, _ in self.objects.changes())
+        places = (place for place, key in self.objects.changes() if not _is_cached(place, key))
         return next((place.name for place in places if not self._is_own(place.read)), "")
 
     def _is_own(self, read: Any) -> bool:
         """Whether a place is a variable that the code of the loop sets itself: it knows what it carries."""
         return type(read) is partial and len(read.args) == 1 and id(read.args[0]) in self.cells
+
+
+def _is_cached(place: Location, key: Any) -> bool:
+    """Whether a change is that pandas found out something about a constant table."""
+    return key == "_cache" if place.name in _CACHING else place.name in _INDEXES and "name" not in str(key)
 
 
 def _asking(frame: FrameType | None) -> Iterator[FrameType]:

@@ -35,6 +35,7 @@ from ..library import special
 from ..library.replacements import MODULES, OF_NUMPY, naming_device
 from ..library.tables.asked_table import AskedTable, as_dict
 from ..library.tables.frames import SeriesOfRun, is_series
+from ..library.tables.table_rows import rows_method
 from ..library.tables.tuple_keys import of_parts
 from ..library.values.dates import CLASSES, OF_CLASSES
 from ..library.values.templates import FilledTemplate
@@ -149,6 +150,8 @@ def _receiver(name: str) -> Callable[[Any], Any]:
             return Seeding(recorder, thing)
         if name == "substitute" and type(thing) is string.Template:
             return FilledTemplate(thing)
+        if name == "itertuples" and (rows := rows_method(thing)) is not None:
+            return _Module(thing, {name: rows})
         if name == "get" and is_series(thing):
             return SeriesOfRun(recorder, thing)
         if (name == "get" and type(as_dict(thing)) is dict) or (name == "index" and type(thing) in (list, tuple)):
@@ -228,6 +231,7 @@ RECEIVERS: dict[str, HandedOver] = {
         "format",
         "format_map",
         "get",
+        "itertuples",
         "to",
         "manual_seed",
         "substitute",

@@ -20,7 +20,9 @@ from ....ops.graph.traverse import leaves, walk
 from ....ops.graph.types import TensorType
 from ....ops.lowering.patches.silence import Silence
 from ...recheck.sizes import forget_contradicted, forget_cut_numbers, results
+from .counted_rows import prove_rows
 from .fake_runs import DRAWS, FakeRuns, letters_of
+from .staying_numbers import numbers_that_stay
 from .symbolic_run import SymbolicRun
 from .unknown_numbers import needed_for, without_numbers
 
@@ -37,6 +39,7 @@ def prove_sizes(graph: Graph, parameters: Parameters, leaves_of_example: Sequenc
         leaves_of_example: the flat inputs.
     """
     deny_sizes(graph, parameters, leaves_of_example)
+    prove_rows(graph)
     _prove_unknown(graph, leaves_of_example)
     _deny_cut(graph, leaves_of_example)
 
@@ -93,11 +96,14 @@ def _prove(graph: Graph, leaves_of_example: Sequence[Any]) -> None:
             return
         run = SymbolicRun(rewritten, leaves_of_example, [_free(value) for value in graph.inputs])
         sizes = _NamedSizes(run, graph, leaves_of_example)
-        for value, found in results(graph.output, run.result):
+        numbers = [] if sizes.exact else numbers_that_stay(run, graph, leaves_of_example)
+        for place, (value, found) in enumerate(results(graph.output, run.result)):
             kind = value.type
             if isinstance(kind, TensorType) and isinstance(found, torch.Tensor) and found.dim() == len(kind.shape):
-                pairs = zip(kind.shape, found.shape, strict=True)
-                value.type = TensorType(kind.dtype, tuple(sizes.named(n) if s == "?" else s for s, n in pairs))
+                stay = numbers[place] if place < len(numbers) else ()
+                named = (n if dim in stay else sizes.named(n) for dim, n in enumerate(found.shape))
+                pairs = zip(kind.shape, named, strict=True)
+                value.type = TensorType(kind.dtype, tuple(n if s == "?" else s for s, n in pairs))
 
 
 def _free(value: Value) -> list[int]:

@@ -26,6 +26,8 @@ def refused_by_signature(
     """
     if stateful:
         return "it has state"
+    if any(field.kind == "tensor" and not field.required for field in fields):
+        return "a call may leave out an input"
     size = shared_first_size(fields)
     if size is None:
         return "its inputs and outputs do not all share a free first size"

@@ -9,11 +9,12 @@ from typing import Any, ClassVar
 
 from ..ops.graph.graph import Body, Constant, Graph, KernelCall
 from ..ops.graph.kernel import Kernel
-from ..ops.graph.program import Parameters
+from ..ops.graph.program import Parameters, Program
 from ..ops.graph.sharing.memory import touched
 from ..ops.graph.text import guards_text, types_text
 from ..ops.graph.traverse import walk
 from ..ops.graph.types import DTYPES
+from ..pipeline.left_out.ways import ways_of
 from ..serialization.container.archive import Archive
 from ..serialization.container.faults import one_error
 from ..serialization.container.schema import WEIGHTS
@@ -100,6 +101,19 @@ class Described:
         text = f"({', '.join(inputs)}) -> {self.output}"
         guards = self.contents.facts.guards
         return text + (f" where {guards_text(guards)}" if guards else "")
+
+    @property
+    def without(self) -> list[dict[str, Any]]:
+        """The inputs that calls may leave out together, where the function has another recording for them."""
+        contents = self.contents
+        program = Program(contents.name, contents.graph, self.parameters, contents.facts)
+        return [
+            {
+                "inputs": sorted(way.names),
+                "signature": f"({way.program.parameters}) -> {types_text(way.program.graph.output)}",
+            }
+            for way in ways_of(program)
+        ]
 
     def bytes_of(self, constants: Iterator[Constant]) -> int:
         """The bytes of some constants; constants that share a tensor count once."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import ChainMap
 from string import Template
 
@@ -65,6 +66,48 @@ def filled(name, price):
     return GREETING.substitute(name=name.title(), price=price) + Template("${a}!").substitute({"a": price})
 
 
+def of_known_labels(names):
+    return [PRICES[name] * 2 for name in names if name in PRICES.index]
+
+
+def added(names):
+    return sum(PRICES[name] for name in names)
+
+
+def with_default(names):
+    return [float(PRICES[name]) if name in PRICES else 0.0 for name in names]
+
+
+def as_table(names):
+    table = PRICES.to_dict()
+    return [table.get(key, 0.0) for key in names]
+
+
+def cheap(most):
+    return [row.title for row in FRAME.itertuples() if row.price <= most]
+
+
+def first_of_price(price):
+    for row in FRAME.itertuples(index=False):
+        if row.price <= price < row.price + 1:
+            return row.title
+    return "none"
+
+
+def next_of_price(price):
+    return next((row.title for row in FRAME.itertuples() if row.price <= price < row.price + 1), "none")
+
+
+def numbered(most):
+    return [f"{place}: {row.title}" for place, row in enumerate(FRAME.itertuples()) if row.price <= most]
+
+
+def all_rows(most):
+    rows = FRAME.itertuples(name=None)
+    first = next(rows)
+    return [row[1] for row in rows] + [first[1]], sum(row.n for row in FRAME.itertuples()) * most
+
+
 X = [[torch.tensor(values)] for values in ([0.1, 0.9, 0.2], [0.9, 0.1, 0.2], [0.1, 0.2, 0.9])]
 CASES = {
     **{
@@ -72,6 +115,14 @@ CASES = {
         for process in (column, by_place, by_label, of_row, of_row_of_numbers, labels_of_numbers)
     },
     "by_text": Case(by_text, ["a"], [["b"], ["c"]]),
+    "of_known_labels": Case(of_known_labels, [["a", "q"]], [[["b", "c", "a"]], [["z"]], [[]]]),
+    "added": Case(added, [["a", "b"]], [[["c", "c", "a"]], [["b"]]]),
+    "with_default": Case(with_default, [["a", "q"]], [[["b", "c", "a"]], [["z"]], [[]]]),
+    "as_table": Case(as_table, [["a", "q"]], [[["b", "c", "a"]], [["z"]], [[]]]),
+    **{
+        process.__name__: Case(process, [2.75], [[0.5], [1.5], [3.5], [9.0]])
+        for process in (cheap, first_of_price, next_of_price, numbered, all_rows)
+    },
     "chained": Case(chained, ["size"], [["depth"]]),
     "chained_with_default": Case(chained_with_default, ["size"], [["depth"], ["none"]]),
     "filled": Case(filled, ["ann", 2.5], [["bob", 0.125], ["", 3.0]]),
@@ -161,3 +212,70 @@ def test_a_number_or_a_default_of_a_series_is_refused_with_the_form(example) -> 
     words = r"a Series of pandas gives a number of numpy or .* Write table = series\.to_dict\(\), then table"
     with pytest.raises(tracepack.RecordError, match=words):
         tracepack.trace(lambda name: PRICES.get(name, 0.0), example)
+
+
+def mapped(names):
+    return pd.Series(names).map(PRICES).tolist()
+
+
+def test_a_series_of_texts_that_is_mapped_shows_the_form_with_a_table() -> None:
+    form = r"Write table = series.to_dict\(\) of the table, then \[table.get\(key, 0.0\) for key in keys\]"
+    with pytest.raises(tracepack.RecordError, match=rf"in mapped: .*is decided at run time. {form}"):
+        tracepack.trace(mapped, ["a", "b"])
+
+
+def different_types(names):
+    return [PRICES[name] if name in PRICES else 0.0 for name in names]  # noqa: SIM401  # it is the case
+
+
+def test_a_number_of_numpy_or_of_python_shows_the_form_with_float() -> None:
+    with pytest.raises(tracepack.RecordError, match=r"different types on different ways.*float\(x\) makes a number"):
+        tracepack.trace(different_types, ["a", "q"])
+
+
+def _normal(xs, seed):
+    g = torch.Generator().manual_seed(seed)
+    return [x + torch.randn(x.shape, generator=g) for x in xs]
+
+
+def _normal_before(xs, seed):
+    g = torch.Generator().manual_seed(seed)
+    noise = torch.randn(len(xs), generator=g)
+    return [x + noise[i] for i, x in enumerate(xs)]
+
+
+def _integers(xs, seed):
+    g = torch.Generator().manual_seed(seed)
+    return [x * int(torch.randint(0, 9, (1,), generator=g)) for x in xs]
+
+
+def _integers_before(xs, seed, low=0, high=9):
+    g = torch.Generator().manual_seed(seed)
+    noise = torch.randint(low, high, (len(xs),), generator=g)
+    return [x * int(noise[i]) for i, x in enumerate(xs)]
+
+
+def _samples(xs, seed):
+    g = torch.Generator().manual_seed(seed)
+    return [int(torch.multinomial(x, 1, generator=g)) for x in xs]
+
+
+def _samples_before(xs, seed):
+    g = torch.Generator().manual_seed(seed)
+    noise = torch.rand(len(xs), generator=g)
+    return [int(torch.searchsorted((x / x.sum()).cumsum(0), noise[i])) for i, x in enumerate(xs)]
+
+
+@pytest.mark.parametrize(
+    ("process", "form", "words"),
+    [
+        (_normal, _normal_before, "noise = torch.randn(len(xs), generator=g), and noise[i]"),
+        (_integers, _integers_before, "noise = torch.randint(low, high, (len(xs),), generator=g), and int(noise[i])"),
+        (_samples, _samples_before, "and int(torch.searchsorted((x / x.sum()).cumsum(0), noise[i])) for i, x in"),
+    ],
+)
+def test_each_draw_in_a_loop_shows_its_own_form(process, form, words) -> None:
+    x = torch.rand(3)
+    with pytest.warns(UserWarning, match=re.escape(words)):
+        tracepack.trace(process, [x, x], 3)
+    check(Case(form, [[x, x], 3], [[[x], 5], [[x, x + 1, x], 7]]))

@@ -1,7 +1,8 @@
-"""A default of None beside an example: trace says that it is lost, and the form that it shows goes both ways."""
+"""A default of None that is lost beside an example: trace says why, and the form that it shows goes both ways."""
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -18,14 +19,15 @@ X = torch.tensor([0.25, 1.5, 0.75])
 
 
 def _given(x, given=None):
-    return x if given is None else x * 2
+    return x if given is None else (x * 2, x)
 
 
 def _own(x, given=torch.ones(1)):  # noqa: B008  # nobody changes it
     return x * given
 
 
-LOST = "the default None of 'given' does not count beside its example: every call has to give it. "
+LOST = "the default None of 'given' does not count beside its example: "
+FORM = "no recording without it can be made: its result has another form. "
 
 
 @pytest.mark.parametrize(
@@ -52,9 +54,37 @@ LOST = "the default None of 'given' does not count beside its example: every cal
 def test_trace_says_that_a_default_of_none_is_lost(example: Any, form: str) -> None:
     with pytest.warns(UserWarning, match="the default None of") as told:
         pipeline = tracepack.trace(_given, X, example)
-    assert [str(each.message) for each in told] == [LOST + form]
+    assert [str(each.message) for each in told] == [LOST + FORM + form]
     with pytest.raises(tracepack.SignatureError, match="missing input"):
         pipeline(X)
+
+
+def _needing(x, given=None):
+    return x * given
+
+
+def _counting(x, given=None):
+    x += 1 if given is None else given
+    return x
+
+
+def _many(x, a=None, b=None, c=None, d=None):
+    return x * sum(each for each in (a, b, c, d) if each is not None)
+
+
+@pytest.mark.parametrize(
+    ("process", "given", "text"),
+    [
+        (_needing, (2.5,), f"{LOST}the function fails without it: unsupported operand type"),
+        (_counting, (2.5,), f"{LOST}every call has to give it. Let a number stand for None"),
+        (_many, (1, 2, 3, 4), "the default None of 'd' does not count beside its example: every call has to give it."),
+    ],
+)
+def test_trace_says_why_a_default_is_lost(process: Callable[..., Any], given: tuple[Any, ...], text: str) -> None:
+    with pytest.warns(UserWarning, match=re.escape(text)):
+        pipeline = tracepack.trace(process, X.clone(), *given)
+    with pytest.raises(tracepack.SignatureError, match="missing input"):
+        pipeline(X.clone())
 
 
 def test_trace_says_that_a_default_which_no_signature_holds_is_lost() -> None:

@@ -47,6 +47,7 @@ ROWS: dict[str, tuple[str, ...]] = {
     "characters and items of `metadata`": (
         "{}, and {}", "serialization.user_metadata.LARGEST", "serialization.user_metadata.DEEPEST"),
     "rows of `engines` times nodes": ("{}", "pipeline.optimizing.engaging._MOST_WORK"),
+    "nodes `left_out`": ("{}", "pipeline.left_out.ways.MOST_WAYS"),
     "signatures that are read": ("{}", "serialization.container.signatures._MOST"),
     "items of a list among the arguments": ("{}", "ops.runtime.safety.arguments.MOST_ITEMS"),
     "entries of a table": ("{}", "ops.runtime.safety.arguments.MOST_ENTRIES"),
@@ -130,7 +131,7 @@ NO_LIMITS = {
 """Constants that are named like limits, and are none that a file could meet."""
 READERS = (
     "serialization", "ops/graph", "ops/runtime", "ops/tokenizer", "ops/comprehension/language",
-    "ops/comprehension/program", "ops/comprehension/loops", "pipeline/optimizing/engaging.py",
+    "ops/comprehension/program", "ops/comprehension/loops", "pipeline/optimizing/engaging.py", "pipeline/left_out",
 )  # fmt: skip
 LIKE_LIMITS = re.compile(r"_?(MOST|LARGEST|LONGEST|DEEPEST|WIDEST|NESTED|LEVELS|LEAST_STATE|STATE_TIMES|LANES)(_|$)")
 

@@ -30,6 +30,20 @@ def _refusing(plain: Callable[..., Any]) -> Callable[..., Any]:
     return asked
 
 
+def _refusing_map(plain: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(plain)
+    def mapped(series: Any, *given: Any, **named: Any) -> Any:
+        recorder = active() if series.dtype == object and any(map(is_traced, series.array)) else None
+        if recorder is not None and not callable(given[0] if given else next(iter(named.values()), None)):
+            recorder.refuse(
+                "a table of pandas is asked by what is decided at run time",
+                "Write table = series.to_dict() of the table, then [table.get(key, 0.0) for key in keys].",
+            )
+        return plain(series, *given, **named)
+
+    return mapped
+
+
 def frames() -> Any:
     """A context in which a recorder refuses that, where pandas is there."""
     pandas = sys.modules.get("pandas")
@@ -38,7 +52,8 @@ def frames() -> Any:
         return Hooks([])()
     if not _hooks:
         kinds = [index, *_below(index)]
-        _hooks.append(Hooks([(k, name, _refusing) for k in kinds for name in _ASKING if name in vars(k)]))
+        asking = [(k, name, _refusing) for k in kinds for name in _ASKING if name in vars(k)]
+        _hooks.append(Hooks([*asking, (pandas.Series, "map", _refusing_map)]))
     return _hooks[0]()
 
 

@@ -24,6 +24,7 @@ from ....proxies.base import is_traced
 from ....proxies.make import TracedOptional
 from ....proxies.values.plain_objects import form_of, kind_of_constant
 from ....recording.recorder import Recorder
+from ...library.tables.table_rows import TableRows
 from ..object_uses import keeps_objects
 from ..purity import are_pure, is_pure
 from .comprehensions import OWN_FUNCTIONS
@@ -166,6 +167,8 @@ def rounds_over(recorder: Recorder, items: Any, frame: FrameType) -> Any:
         found = [form.plain(item) for item in found]
     made = recorder.scalar("list", found)
     made.sized_by, made.objects = lambda: len(found), form
+    if type(items) is TableRows:
+        items.left.clear()  # the loop has all of them
     made.constants = None if any(map(_is_of_recording, found)) else found
     return made
 
@@ -240,6 +243,8 @@ def _listed(items: Any) -> list[Any] | None:
     """The items of what can be gone through again; an iterator is asked what it would go through."""
     if type(items) in (*_SEQUENCES, dict, *_VIEWS):
         return list(items) if len(items) <= MOST_CONSTANTS else None
+    if type(items) is TableRows:
+        return list(items.left)
     if type(items) in _REVERSED:
         made, (given, *_), *begun = items.__reduce__()  # that of a dict or a range gives what is left of it
         if made is builtins.iter:
@@ -257,7 +262,7 @@ def _listed(items: Any) -> list[Any] | None:
 
 def _behind(iterator: Any) -> Any:
     """What an iterator goes through, where it has not begun; None for one of another kind."""
-    if type(iterator) in (enumerate, zip, *_REVERSED):
+    if type(iterator) in (enumerate, zip, TableRows, *_REVERSED):
         return iterator
     if type(iterator) not in _ITERATORS:
         return None

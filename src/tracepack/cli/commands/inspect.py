@@ -43,6 +43,7 @@ def _data(found: Described, path: str) -> dict[str, Any]:
         "inputs": [{"name": f.name, "type": kinds.get(f.name, FIXED), **_default(f)} for f in fields],
         "output": found.output,
         "guards": list(map(str, found.contents.facts.guards)),
+        "without": found.without,
         "nodes": len(found.contents.graph.nodes),
         "ops": _ops(found),
         "engines": _engines(found),
@@ -173,6 +174,11 @@ def _blocks(data: dict[str, Any]) -> list[Block]:
         Table("metadata", ["name", "value"], notes),  # apart: a file may call its own notes "trust" or "warning"
         Table("inputs", ["name", "type", "default"], [_input_cells(row) for row in data["inputs"]]),
         Fields([("output", data["output"]), *(("where", plain(guard)) for guard in data["guards"])]),
+        Table(
+            "without",
+            ["inputs", "signature"],
+            [[", ".join(row["inputs"]), row["signature"]] for row in data["without"]],
+        ),
         Table("ops", ["name", "kind", "device", "calls>", "operators>", "weights>"], list(map(_op_cells, data["ops"]))),
         Table(
             "engines",

@@ -1,0 +1,1 @@
+"""What answers calls of a pipeline in which arguments are left out."""

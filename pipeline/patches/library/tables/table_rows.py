@@ -1,0 +1,46 @@
+"""The rows of a constant table of pandas, through which a loop goes: ``frame.itertuples()``.
+
+Pandas makes them in an iterator, of which nobody knows what it will give; a loop over constants has to.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from functools import wraps
+from typing import Any
+
+MOST_ROWS = 10_000
+
+
+class TableRows:
+    """An iterator that can be asked for what is left of it.
+
+    Attributes:
+        left: the rows that it has not given yet.
+    """
+
+    def __init__(self, rows: Iterable[Any]) -> None:
+        self.left = list(rows)
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        if not self.left:
+            raise StopIteration
+        return self.left.pop(0)
+
+
+def rows_method(thing: Any) -> Callable[..., TableRows] | None:
+    """The method `itertuples` of a table, which gives its rows so; None for another thing, and for many rows."""
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not isinstance(thing, pandas.DataFrame) or len(thing) > MOST_ROWS:
+        return None
+    method = thing.itertuples
+
+    @wraps(method)
+    def rows(*args: Any, **kwargs: Any) -> TableRows:
+        return TableRows(method(*args, **kwargs))
+
+    return rows
