@@ -17,7 +17,7 @@ from ..ops.graph.device import Device, parse_device, place
 from ..ops.graph.errors import ArchiveError, GoldenMismatchError, shown
 from ..ops.graph.frozen_class import frozen_object
 from ..ops.graph.graph import Constant, Graph, KernelCall
-from ..ops.graph.program import Program
+from ..ops.graph.program import EngineChoice, Program
 from ..ops.graph.traverse import every_node
 from ..ops.kernels.registry import OPERATOR_PACKAGES
 from ..ops.kinds import kernel_class
@@ -148,9 +148,15 @@ def _read(archive: Archive, terms: Terms, packages: tuple[str, ...], native: boo
     prepare = _trained_on if terms.grad else _left
     with one_error(archive.label):
         build = trusted_build(terms.trust, archive.label, kernel_class, packages)
-        program = load_program(archive, build, prepare, engines=native)
+        program = load_program(archive, build, prepare, engaged=_start_early if native else None)
         admit(program.graph, trust=terms.trust, label=archive.label)
         return program
+
+
+def _start_early(choices: Sequence[EngineChoice]) -> None:
+    from .optimizing.engaging import start_early  # what few pipelines need is imported by these
+
+    start_early(choices)
 
 
 def _signed(archive: Archive, keys: Any) -> list[bytes]:
