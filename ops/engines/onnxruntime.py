@@ -52,10 +52,13 @@ class OnnxRuntime(Engine):
         """
         from .exporting.onnx_export import onnx_artefact
         from .exporting.onnx_quantized import quantized_artefact
+        from .exporting.turned_products import with_turned_products
 
         if lowers(task.way):
             return quantized_artefact(task, self.name, self.version())
         made = onnx_artefact(task, self.name, self.version())
+        if not self.provider:
+            made = with_turned_products(made)
         return self._shown_nan(made, task) if may_carry(task.region.graph) else made
 
     def _shown_nan(self, made: Artefact, task: Task) -> Artefact:
