@@ -81,12 +81,13 @@ class OnnxRuntime(Engine):
         """
         if not device.is_cpu:
             return self._open_on_card(file_of(artefact, MODEL) + embedded(_weights(artefact)), region, str(device))
+        carrying = artefact.description.get(CARRIES) == build(self.version()) and may_carry(region.graph)
+        floating = [] if carrying else floating_inputs(region.graph)
+        checks, _ = index_checks(region.graph), is_understood()  # what takes its time the first time, beside the thread
         session = early_start.taken(artefact) or _prepared(artefact, region.name)()
         given, made = [each.name for each in session.get_inputs()], [each.name for each in session.get_outputs()]
         places = list(zip(_places(region, given, made), given, strict=True))
-        carrying = artefact.description.get(CARRIES) == build(self.version()) and may_carry(region.graph)
-        function = _function(session, places, made, [] if carrying else floating_inputs(region.graph))
-        return checked(function, index_checks(region.graph), within=made[-1] == WITHIN)
+        return checked(_function(session, places, made, floating), checks, within=made[-1] == WITHIN)
 
     def _open_on_card(self, model: bytes, region: Region, device: str) -> Callable[..., Sequence[torch.Tensor]]:
         refuse_external_data(model, region.name)

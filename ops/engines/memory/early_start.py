@@ -1,8 +1,9 @@
 """What a thread makes of an artefact while the rest of its file is read, so that the first call need not wait for it.
 
 A session of ONNX Runtime is most of the way from a file to its first answer. It is made of the artefact and the weights
-alone, and Python's lock is free meanwhile; so the graphs are read, checked and compiled beside it. By then the
-artefact's hash was compared, and that of weights which every load compares: a runtime meets nothing sooner than before.
+alone, and Python's lock is free meanwhile; so the graphs are read, checked and compiled beside it. The artefact's hash
+is compared before. That of weights, which are mere numbers to a runtime, is compared beside it: a load that finds
+another one gives no pipeline.
 """
 
 from __future__ import annotations

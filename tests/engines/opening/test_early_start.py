@@ -20,6 +20,7 @@ from tests.engines.opening.test_lent_tensors import on_onnxruntime
 from tracepack.ops.engines import onnxruntime as engine
 from tracepack.ops.engines.memory import early_start
 from tracepack.serialization.container.archive import Archive
+from tracepack.serialization.container.schema import WEIGHTS
 
 FEED = {"x": torch.arange(18.0).reshape(3, 6) / 18}
 THREAD = "tracepack engine"
@@ -106,13 +107,28 @@ def test_two_pipelines_of_one_file_share_no_session(saved, sessions) -> None:
     assert sessions == [(THREAD, 1)] * 2
 
 
-@pytest.mark.parametrize("member", ["weights.safetensors", "engines/0/0"])
-def test_no_runtime_meets_bytes_that_were_altered(saved, sessions, member) -> None:
-    archive, altered = Archive(saved), bytearray(saved)
-    altered[archive.offset(member) + len(archive.view(member)) - 1] ^= 1
-    with pytest.raises(tracepack.ArchiveError, match=f"member '{member}': a member was altered"):
-        tracepack.load(bytes(altered), trust=True)
+def altered(data: bytes, member: str) -> bytes:
+    archive, found = Archive(data), bytearray(data)
+    found[archive.offset(member) + len(archive.view(member)) - 1] ^= 1
+    return bytes(found)
+
+
+def test_no_runtime_meets_a_model_that_was_altered(saved, sessions) -> None:
+    with pytest.raises(tracepack.ArchiveError, match="member 'engines/0/0': a member was altered"):
+        tracepack.load(altered(saved, "engines/0/0"), trust=True)
     assert sessions == []
+
+
+@pytest.mark.parametrize("verify", ["code", "all"])
+def test_weights_that_were_altered_give_no_pipeline(saved, sessions, verify) -> None:
+    before = len(early_start._started)
+    with pytest.raises(tracepack.ArchiveError, match=f"member '{WEIGHTS}': a member was altered"):
+        tracepack.load(altered(saved, WEIGHTS), trust=True, verify=verify)
+    with pytest.raises(tracepack.ArchiveError, match=f"member '{WEIGHTS}': a member was altered"):
+        tracepack.load(altered(saved, WEIGHTS), verify=verify)
+    gc.collect()
+    assert len(early_start._started) <= before
+    assert verify == "code" or sessions == []
 
 
 def test_what_fails_in_the_thread_is_made_by_the_first_call(saved, sessions, monkeypatch) -> None:
