@@ -17,7 +17,7 @@ from ..ops.graph.device import Device, parse_device, place
 from ..ops.graph.errors import ArchiveError, GoldenMismatchError, shown
 from ..ops.graph.frozen_class import frozen_object
 from ..ops.graph.graph import Constant, Graph, KernelCall
-from ..ops.graph.program import Program
+from ..ops.graph.program import EngineChoice, Program
 from ..ops.graph.traverse import every_node
 from ..ops.kernels.registry import OPERATOR_PACKAGES
 from ..ops.kinds import kernel_class
@@ -122,15 +122,15 @@ def open_pipeline(make: Callable[..., P], path: Any, terms: Terms, digest: str |
     archive.check_listing()
     keys = None if terms.signed_by is None else _signed(archive, terms.signed_by)
     _check_placement(archive, wanted, terms)
-    if terms.verify != "code" or archive.weights_size() <= ALWAYS_HASHED:
-        archive.check(WEIGHTS)
-    if terms.verify != "code":
-        for name in archive.names():
-            archive.check(name)
     native = (terms.trust or terms.signed_by is not None) and not terms.grad and not limited
+    engines = native and bool(archive.manifest.get("engines"))
+    if terms.verify == "code" and not engines:
+        _check_weights(archive)
+    for name in archive.names() if terms.verify != "code" else ():
+        archive.check(name)
     if not native and archive.manifest.get("engines") and not terms.grad:
         _say_left(archive, "its engines keep to no budget" if terms.trust else "its engines need trust=True")
-    program = _read(archive, terms, named, native)
+    program = _read(archive, terms, named, engines)
     with one_error(archive.label):
         pipeline = make(
             program, device=wanted, gpu_ops=terms.gpu_ops, cpu_ops=terms.cpu_ops, convert=terms.convert,
@@ -144,11 +144,25 @@ def open_pipeline(make: Callable[..., P], path: Any, terms: Terms, digest: str |
     return pipeline
 
 
-def _read(archive: Archive, terms: Terms, packages: tuple[str, ...], native: bool) -> Program:
+def _check_weights(archive: Archive) -> None:
+    """Compares the hash of the weights where that takes little time."""
+    if archive.weights_size() <= ALWAYS_HASHED:
+        archive.check(WEIGHTS)
+
+
+def _read(archive: Archive, terms: Terms, packages: tuple[str, ...], engines: bool) -> Program:
     prepare = _trained_on if terms.grad else _left
+
+    def engaged(choices: Sequence[EngineChoice]) -> None:
+        from .optimizing.engaging import start_early  # what few pipelines need is imported by these
+
+        start_early(choices)
+        if terms.verify == "code":
+            _check_weights(archive)  # beside the thread, which needs Python's lock to begin: a hash leaves it free
+
     with one_error(archive.label):
         build = trusted_build(terms.trust, archive.label, kernel_class, packages)
-        program = load_program(archive, build, prepare, engines=native)
+        program = load_program(archive, build, prepare, engaged=engaged if engines else None)
         admit(program.graph, trust=terms.trust, label=archive.label)
         return program
 

@@ -81,7 +81,7 @@ def load_program(
     build: Callable[..., Kernel],
     prepare: Callable[[Sequence[Constant], Sequence[Any]], None],
     *,
-    engines: bool = False,
+    engaged: Callable[[Sequence[EngineChoice]], None] | None = None,
 ) -> Program:
     """Reads the program of an archive; its weights are mapped, not read.
 
@@ -89,7 +89,7 @@ def load_program(
         archive: the open file, its listing checked.
         build: makes a kernel from its kind, description and assets; see `contents.decode`.
         prepare: called before graphs are read, with the constants and an object for each that only tied weights share.
-        engines: whether the artefacts of engines are read.
+        engaged: called before graphs are read, with the engines; without it these are not read.
 
     Raises:
         ArchiveError: it is malformed.
@@ -103,12 +103,13 @@ def load_program(
     ]
     check_copies(mutable(constants), archive.weights_size(), "the state")
     prepare(constants, [row.get("origin") for row in rows])
-    contents = decode(archive, constants, build)
-    parameters = decode_parameters(archive.manifest, len(contents.graph.inputs))
-    metadata = decode_metadata(archive.manifest.get("metadata"))
     chosen: tuple[EngineChoice, ...] = ()
-    if engines and archive.manifest.get("engines"):
+    if engaged is not None and archive.manifest.get("engines"):
         from .engine_rows import decode_engines
 
         chosen = decode_engines(archive, constants)
+        engaged(chosen)
+    contents = decode(archive, constants, build)
+    parameters = decode_parameters(archive.manifest, len(contents.graph.inputs))
+    metadata = decode_metadata(archive.manifest.get("metadata"))
     return Program(contents.name, contents.graph, parameters, contents.facts, weights, metadata, chosen)

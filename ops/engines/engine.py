@@ -142,6 +142,9 @@ class Engine(ABC):
             Declined: the artefact is malformed, or the installed package cannot take it.
         """
 
+    def start(self, artefact: Artefact) -> None:  # noqa: B027 - most have nothing to start
+        """Begins in a thread what `open` will need on the CPU; by default nothing."""
+
     def accepts(self, package: str) -> bool:
         """Whether the installed package can open what another version made; by default any can."""
         return True

@@ -23,6 +23,7 @@ from .checks.index_checks import checked, index_checks
 from .checks.nan_carriers import CARRIES, build, carries, may_carry
 from .engine import DYNAMIC, SIDE_BY_SIDE, STATIC, WAY, Declined, Engine, Task, file_of, lowers
 from .exporting.onnx_weights import MODEL, WITHIN, declared, embedded
+from .memory import early_start
 from .memory.ort_values import from_dlpack, is_plain, is_understood, plain, to_dlpack, value_of
 from .region import Region
 
@@ -51,10 +52,13 @@ class OnnxRuntime(Engine):
         """
         from .exporting.onnx_export import onnx_artefact
         from .exporting.onnx_quantized import quantized_artefact
+        from .exporting.turned_products import with_turned_products
 
         if lowers(task.way):
             return quantized_artefact(task, self.name, self.version())
         made = onnx_artefact(task, self.name, self.version())
+        if not self.provider:
+            made = with_turned_products(made)
         return self._shown_nan(made, task) if may_carry(task.region.graph) else made
 
     def _shown_nan(self, made: Artefact, task: Task) -> Artefact:
@@ -64,22 +68,26 @@ class OnnxRuntime(Engine):
             tried = carries(self.open(noted, task.region, CPU), task.function(), [*task.examples, *task.given])
         return noted if tried else made
 
+    def start(self, artefact: Artefact) -> None:
+        """Makes the session in a thread."""
+        size = sum(constant.tensor.nbytes for constant in artefact.constants.values())
+        early_start.start(artefact, _prepared(artefact, self.name), size)
+
     def open(self, artefact: Artefact, region: Region, device: Device) -> Callable[..., Sequence[torch.Tensor]]:
         """A session with as many threads as torch has now.
 
         Raises:
             Declined: ONNX Runtime does not take the model, or it has other inputs and outputs than the region.
         """
-        weights = {name: constant.tensor.detach() for name, constant in artefact.constants.items()}
         if not device.is_cpu:
-            return self._open_on_card(file_of(artefact, MODEL) + embedded(weights), region, str(device))
-        together = artefact.description.get(WAY) == SIDE_BY_SIDE
-        session = _session(file_of(artefact, MODEL), weights, region.name, together)
+            return self._open_on_card(file_of(artefact, MODEL) + embedded(_weights(artefact)), region, str(device))
+        carrying = artefact.description.get(CARRIES) == build(self.version()) and may_carry(region.graph)
+        floating = [] if carrying else floating_inputs(region.graph)
+        checks, _ = index_checks(region.graph), is_understood()  # what takes its time the first time, beside the thread
+        session = early_start.taken(artefact) or _prepared(artefact, region.name)()
         given, made = [each.name for each in session.get_inputs()], [each.name for each in session.get_outputs()]
         places = list(zip(_places(region, given, made), given, strict=True))
-        carrying = artefact.description.get(CARRIES) == build(self.version()) and may_carry(region.graph)
-        function = _function(session, places, made, [] if carrying else floating_inputs(region.graph))
-        return checked(function, index_checks(region.graph), within=made[-1] == WITHIN)
+        return checked(_function(session, places, made, floating), checks, within=made[-1] == WITHIN)
 
     def _open_on_card(self, model: bytes, region: Region, device: str) -> Callable[..., Sequence[torch.Tensor]]:
         refuse_external_data(model, region.name)
@@ -111,10 +119,20 @@ def _places(region: Region, given: Sequence[str], made: Sequence[str]) -> list[i
     return [names.index(name) for name in given]
 
 
-def _session(model: bytes, weights: dict[str, torch.Tensor], where: str, together: bool) -> Any:
+def _weights(artefact: Artefact) -> dict[str, torch.Tensor]:
+    return {name: constant.tensor.detach() for name, constant in artefact.constants.items()}
+
+
+def _prepared(artefact: Artefact, where: str) -> Callable[[], Any]:
+    """What makes the session of an artefact, and does little else.
+
+    Raises:
+        GraphError: the model takes a tensor from another file.
+    """
+    weights, model = _weights(artefact), file_of(artefact, MODEL)
     refuse_external_data(model, where)
     options = session_options()
-    if together and options.intra_op_num_threads > 1:
+    if artefact.description.get(WAY) == SIDE_BY_SIDE and options.intra_op_num_threads > 1:
         options.execution_mode = onnxruntime.ExecutionMode.ORT_PARALLEL
         options.inter_op_num_threads, options.intra_op_num_threads = options.intra_op_num_threads, 1
         options.add_session_config_entry("session.inter_op.allow_spinning", "0")
@@ -122,11 +140,16 @@ def _session(model: bytes, weights: dict[str, torch.Tensor], where: str, togethe
     values = [onnxruntime.OrtValue.ortvalue_from_numpy(array) for array in arrays.values()]
     if values:
         options.add_external_initializers(list(arrays), values)
-    try:
-        session = onnxruntime.InferenceSession(model + declared(weights), options, providers=["CPUExecutionProvider"])
-    except Exception as error:
-        raise Declined(f"ONNX Runtime cannot load the model: {first_line(error)}") from error
-    session.tracepack_memory = (arrays, values)  # the session reads it as long as it lives
+    model += declared(weights)
+
+    def session() -> Any:
+        try:
+            made: Any = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        except Exception as error:
+            raise Declined(f"ONNX Runtime cannot load the model: {first_line(error)}") from error
+        made.tracepack_memory = (arrays, values)  # the session reads it as long as it lives
+        return made
+
     return session
 
 

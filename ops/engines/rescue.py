@@ -35,6 +35,7 @@ from ..runtime.plan import Plan
 from ..runtime.user_code import user_stacklevel
 from .checks.left_to_torch import LeftToTorch
 from .engine import WAY, Engine
+from .memory.early_start import started
 from .memory.file_pages import release
 from .memory.huge_pages import NewMemory
 from .region import Region
@@ -146,7 +147,8 @@ class Engaged:
         with self._lock:  # two threads may ask at once
             if self._open is None:
                 weights = [constant.tensor for constant in self.artefact.constants.values()]
-                self._memory = NewMemory(sum(weight.nbytes for weight in weights))
+                early = started(self.artefact)
+                self._memory = early.memory if early else NewMemory(sum(weight.nbytes for weight in weights))
                 self._open = self.engine.open(self.artefact, self.region, self.reference.device)
                 self._memory.gather_soon()
                 release(weights)

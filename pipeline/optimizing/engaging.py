@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 
 from ...ops.engines import catalogue
 from ...ops.engines.region import Region, region_at
@@ -63,6 +64,14 @@ def engage(program: Program, places: Iterable[Device]) -> list[Engaged]:
             stacklevel=user_stacklevel(),
         )
     return found
+
+
+def start_early(choices: Sequence[EngineChoice]) -> None:
+    """Has an engine that runs on this machine's CPU begin beside the reading of its file: the first that is named."""
+    for choice in choices[:1]:
+        if not _reason(choice, CPU):
+            with suppress(Exception):  # the first call meets it again, and the flat function answers
+                catalogue.find(choice.artefact.engine).start(choice.artefact)
 
 
 def _check_rows(program: Program) -> None:

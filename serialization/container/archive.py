@@ -5,6 +5,7 @@ This module knows members and hashes, not graphs, and needs no torch; `archive_w
 
 from __future__ import annotations
 
+import encodings.cp437  # noqa: F401 - in which zipfile reads names: else the first archive waits for its import
 import hashlib
 import io
 import mmap
