@@ -92,8 +92,8 @@ class Parameters:
     def texts(self, written: Container[int] = ()) -> list[str]:
         """Each input as signatures show it: ``"x: f32[N,4]"``, ``"k: int = 5"``, and ``"mode='mean'"`` for a fixed one.
 
-        A fixed one that has another default is marked: ``"dtype=float16 (must be given)"``, and so is an input without a
-        default behind one that has a default.
+        A fixed one that has another default is marked: ``"dtype=float16 (must be given)"``, and so is an input without
+        a default behind one that has a default.
 
         Args:
             written: the flat inputs into which a run may write.
@@ -105,7 +105,8 @@ class Parameters:
             optional = optional or not item.required
             slots = [(leaf.index, default) for leaf, default in item.defaults() if isinstance(leaf, Slot)]
             for index, default in slots:
-                given = "" if default is REQUIRED else f" = {plain_text(default)}"
+                value = None if item.default is None else default  # of a container as a whole, too
+                given = "" if value is REQUIRED else f" = {plain_text(value)}"
                 mark = " (written)" if index in written else ""
                 found.append(f"{self.names[index]}: {self.types[index]}{given}{mark}{must}")
             given = " (must be given)" if item.required else ""

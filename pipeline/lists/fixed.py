@@ -49,12 +49,17 @@ _ONLY = "the recording holds for one value only, because "
 OF_ONE_TYPE = "One side gives an int and one a float: with one type on all, as 1.0 for 1, it goes both ways"
 
 
+_ROUNDS = ", because it was used as a plain integer"
+"""How a line ends that says of a number of rounds that it is fixed."""
+
+
 def telling(
     pipeline: Traced,
     lines: Iterable[str] = (),
     refused: RecordError | None = None,
     mixed: Collection[str] = (),
     causes: Mapping[str, str] = MappingProxyType({}),
+    of_model: str = "",
 ) -> Traced:
     """A pipeline, with a line of warning for each value that it fixes, and for a need of trust; and some more lines.
 
@@ -64,10 +69,12 @@ def telling(
         refused: for what lists of any length were refused; it is why a comprehension has a fixed length.
         mixed: the lines of choices between an int and a float.
         causes: why choices go one way only, by their places.
+        of_model: the form in which a model is called in rounds of any number; empty where there is none.
     """
     given = [_explained(_of_one_type(line, mixed), causes) for line in (*lines, *_lines(pipeline.graph))]
     keyed = {line.partition(_KEYED)[0] for line in given if _KEYED in line}  # which Python compares with the keys
     given = [line for line in given if _COMPARED not in line or line.partition(_COMPARED)[0] not in keyed]
+    given = [f"{line}. {of_model}" if of_model and line.endswith(_ROUNDS) else line for line in given]
     found = [line if refused is None else _with_cause(line, refused) for line in given]
     for line in dict.fromkeys([*found, *caught_errors(pipeline.graph)]):
         warnings.warn(line, UserWarning, stacklevel=user_stacklevel())

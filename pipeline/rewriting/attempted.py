@@ -29,18 +29,20 @@ class Attempted:
         lines: what is to be said of lengths that it fixes.
         earlier: what was given up for it.
         causes: why choices hold for one way, by the places of their lines: ``"file.py:3"``.
+        of_model: the form for a model that the function calls in rounds of a fixed number; empty without one.
     """
 
     found: Any
     lines: list[str]
     earlier: Any
     causes: dict[str, str] = field(default_factory=dict)
+    of_model: str = ""
 
     def told(self) -> Any:
         """The pipeline, after all was said that is to be said of it."""
         for text in dict.fromkeys([*self.earlier.notes, *missing_results(self.found.graph)]):
             warnings.warn(text, stacklevel=user_stacklevel())
-        return telling(self.found, self.lines, self.earlier.refused, self.earlier.mixed, self.causes)
+        return telling(self.found, self.lines, self.earlier.refused, self.earlier.mixed, self.causes, self.of_model)
 
     def guards(self, with_settings: bool = True) -> list[int]:
         """How many conditions each run checks, then how many those do that take one way, and so on inside of that.

@@ -11,7 +11,10 @@ from __future__ import annotations
 import linecache
 from collections.abc import Callable
 from pathlib import PurePath
+from types import CellType
 from typing import Any
+
+import torch
 
 from ...ops.graph.errors import GuardError, RecordError, add_place
 from ...ops.graph.graph import SourceLine
@@ -26,6 +29,7 @@ from .blocks import Blocks
 
 MOST_REWRITTEN = 10
 """Recordings of functions that are written anew."""
+_AS_OP = "Make an op of the model before, model = tracepack.script(model): a loop around it takes any number of rounds"
 _OF_CONTROL = ("cond: ", "while_loop: ", "a branch ", "a choice ")
 """How refusals of what is recorded both ways begin."""
 
@@ -53,8 +57,15 @@ def with_choices_anew(process: Callable[..., Any], attempt: Callable[[list[Any]]
     if best is None:
         assert problem is not None
         raise _explained(process, problem, causes, blocks.reason)
-    best.causes = causes
+    best.causes, best.of_model = causes, _AS_OP if any(map(_calls_model, functions_of(process))) else ""
     return best
+
+
+def _calls_model(function: Any) -> bool:
+    """Whether the code of a function knows a model of torch that is no op."""
+    cells = [cell.cell_contents for cell in function.__closure__ or () if cell != CellType()]
+    known = [function.__globals__.get(name) for name in function.__code__.co_names]
+    return any(isinstance(each, torch.nn.Module) for each in (*cells, *known))
 
 
 def _explained(process: Callable[..., Any], problem: Exception, causes: dict[str, str], of_model: str) -> Exception:

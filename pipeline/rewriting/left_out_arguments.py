@@ -19,8 +19,8 @@ from ...ops.graph.operators.names import ON_ACCELERATOR
 from ...ops.graph.program import Program
 from ...ops.graph.traverse import map_leaves, own_constants
 from ...ops.runtime.user_code import user_stacklevel
-from ..left_out.ways import Way, may_be_none, without
-from ..left_out.ways import with_ways as marked
+from ..left_out.ways_without import WayWithout, may_be_none, without
+from ..left_out.ways_without import with_ways as marked
 from ..optimizing.named import has_named
 from ..signature.arguments import Given
 from ..signature.defaults import GIVEN_ALWAYS, lost_none, may_be_left_out
@@ -58,9 +58,9 @@ def with_ways(given: Sequence[Given], record: Record) -> Any:
 
 def _ways(
     given: Sequence[Given], record: Record, program: Program, names: Sequence[str]
-) -> tuple[list[Way], list[str], dict[str, str]]:
+) -> tuple[list[WayWithout], list[str], dict[str, str]]:
     """The ways without some arguments; what is to be said of them; and why there is none without one, by its name."""
-    ways: list[Way] = []
+    ways: list[WayWithout] = []
     texts: list[str] = []
     reasons: dict[str, str] = {}
     single = names[:MOST_LEFT_OUT]
@@ -70,7 +70,7 @@ def _ways(
         try:
             other, said = _told(record([replace(each, value=None, given=False) if each.name in left else each
                                         for each in given]))  # fmt: skip
-            ways.append(Way(frozenset(left), _fitting(other, program, frozenset(left))))
+            ways.append(WayWithout(frozenset(left), _fitting(other, program, frozenset(left))))
             texts += said
         except Exception as error:  # what a function raises without an argument, too
             why = _why(error)

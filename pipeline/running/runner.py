@@ -34,7 +34,7 @@ from ...ops.runtime.plan import Plan
 from ...ops.runtime.primitives.numpy import writes
 from ...ops.runtime.state import State, is_stateful
 from ...ops.tracing_hook import current, recording
-from ..left_out.runners import WayRunners
+from ..left_out.way_runners import WayRunners
 from .binding import Binding
 from .conditions import pins
 from .fast_entry import CLASSES, EntryInputs, make_entry

@@ -11,7 +11,7 @@ from ...ops.graph.graph import Graph
 from ...ops.graph.program import Program
 from ...ops.graph.sharing.memory import touched
 from ...ops.graph.text import guards_text, types_text
-from ..left_out.ways import ways_of
+from ..left_out.ways_without import ways_of
 from ..running.conditions import conditions
 from .plain_conditions import plain_conditions
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...ops.graph.program import Program
-from ..left_out.ways import ways_of
+from ..left_out.ways_without import ways_of
 from .fields import FIXED, SignatureField, input_fields, output_fields
 from .json_schema import json_schema
 

@@ -19,6 +19,6 @@ def form_of_draw(node: Node | None) -> str:
     Args:
         node: that draws; None where it is not known.
     """
-    name = node.target.name if node is not None and isinstance(node.target, Operator) else ""
-    name = str(node.args[1]) if name == "py.draw" else name
+    found = node.target.name if node is not None and isinstance(node.target, Operator) else ""
+    name = str(node.args[1]) if node is not None and found == "py.draw" else found
     return _BEFORE.format(*_FORMS.get(name.rpartition(".")[2].removesuffix("_like"), _PLAIN))

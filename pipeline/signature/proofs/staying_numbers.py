@@ -67,7 +67,7 @@ def _turns(question: Any, run: SymbolicRun, fake: FakeRuns) -> Iterator[dict[tup
 
     Each size that is asked for is moved by itself: the others are as in the example.
     """
-    sides = getattr(question, "args", ())
+    sides: Any = getattr(question, "args", ())
     if len(sides) != 2 or not all(symbol in run.places for symbol in question.free_symbols):
         yield None
         return
@@ -92,7 +92,7 @@ def _turns(question: Any, run: SymbolicRun, fake: FakeRuns) -> Iterator[dict[tup
 
 def _is_piecewise(line: Any) -> bool:
     """Whether an expression has sums, products, and the largest and least of some, and nothing else."""
-    import sympy
+    import sympy  # type: ignore[import-untyped]  # torch needs it, and it has no types
 
     parts = sympy.preorder_traversal(line)  # torch has a Max and a Min of its own
     return all(

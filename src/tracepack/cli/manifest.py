@@ -14,7 +14,7 @@ from ..ops.graph.sharing.memory import touched
 from ..ops.graph.text import guards_text, types_text
 from ..ops.graph.traverse import walk
 from ..ops.graph.types import DTYPES
-from ..pipeline.left_out.ways import ways_of
+from ..pipeline.left_out.ways_without import ways_of
 from ..serialization.container.archive import Archive
 from ..serialization.container.faults import one_error
 from ..serialization.container.schema import WEIGHTS

@@ -135,6 +135,8 @@ def test_keyword_only_arguments_may_be_left_out() -> None:
 
 def test_the_signature_says_what_is_otherwise_without_it() -> None:
     assert loaded(_scaled, X, X[0]).signature == "(x: f32[N,M], mask: f32[M] = None) -> f32[N]"
+    boxed = loaded(_boxed, X, {"scale": 2.0, "shift": [1.0, 3.0]})
+    assert "options['scale']: float = None, options['shift']: list[float] = None)" in boxed.signature
     rank = loaded(_ranks, X, 2.0)
     assert [(field.name, field.kind) for field in rank.outputs] == [("out", "any")]
     assert "; without k: (x: f32[N,M]) -> f32[N]" in rank.signature

@@ -47,7 +47,7 @@ ROWS: dict[str, tuple[str, ...]] = {
     "characters and items of `metadata`": (
         "{}, and {}", "serialization.user_metadata.LARGEST", "serialization.user_metadata.DEEPEST"),
     "rows of `engines` times nodes": ("{}", "pipeline.optimizing.engaging._MOST_WORK"),
-    "nodes `left_out`": ("{}", "pipeline.left_out.ways.MOST_WAYS"),
+    "nodes `left_out`": ("{}", "pipeline.left_out.ways_without.MOST_WAYS"),
     "signatures that are read": ("{}", "serialization.container.signatures._MOST"),
     "items of a list among the arguments": ("{}", "ops.runtime.safety.arguments.MOST_ITEMS"),
     "entries of a table": ("{}", "ops.runtime.safety.arguments.MOST_ENTRIES"),

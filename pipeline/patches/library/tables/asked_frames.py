@@ -53,7 +53,7 @@ def frames() -> Any:
     if not _hooks:
         kinds = [index, *_below(index)]
         asking = [(k, name, _refusing) for k in kinds for name in _ASKING if name in vars(k)]
-        _hooks.append(Hooks([*asking, (pandas.Series, "map", _refusing_map)]))
+        _hooks.append(Hooks([*asking, (sys.modules["pandas"].Series, "map", _refusing_map)]))
     return _hooks[0]()
 
 

@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 from ...ops.graph.errors import SignatureError
 from ...ops.graph.program import Program
-from .ways import ways_of
+from .ways_without import ways_of
 
 R = TypeVar("R")
 

@@ -24,7 +24,7 @@ _MARK = Operator(f"py.{LEFT_OUT}")
 
 
 @frozen_object
-class Way:
+class WayWithout:
     """What answers where some arguments are None.
 
     Attributes:
@@ -36,7 +36,7 @@ class Way:
     program: Program
 
 
-def ways_of(program: Program) -> Iterator[Way]:
+def ways_of(program: Program) -> Iterator[WayWithout]:
     """The ways that the marks in a program's graph hold.
 
     Raises:
@@ -56,7 +56,7 @@ def ways_of(program: Program) -> Iterator[Way]:
                     known = decode_facts(facts, kinds, f"$.nodes[{number}].args[2]")
                     if any(inner.target == _MARK for inner in walk(graph)):
                         raise ArchiveError("malformed", where=f"$.nodes[{number}]", expected="no other one inside")
-                    yield Way(frozenset(names), Program(program.name, graph, parameters, known))
+                    yield WayWithout(frozenset(names), Program(program.name, graph, parameters, known))
                 case _:
                     raise ArchiveError("malformed", where=f"$.nodes[{number}]", expected="names, a graph and facts")
 
@@ -97,7 +97,7 @@ def may_be_none(parameters: Parameters, names: frozenset[str]) -> Parameters:
     return replace(parameters, items=items)
 
 
-def with_ways(program: Program, ways: Sequence[Way]) -> Program:
+def with_ways(program: Program, ways: Sequence[WayWithout]) -> Program:
     """The program with a mark for each way."""
     from ...serialization.encoder import encode_facts
 
