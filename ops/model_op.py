@@ -8,6 +8,7 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -248,7 +249,8 @@ class ModelOp(InferenceOp):
 
     def _split(self, args: tuple[Any, ...], kwargs: dict[str, Any], *rules: Any) -> tuple[Call, list[Any]]:
         """The structure and the tensors of a call; attention of a tensor to itself is another call than any other."""
-        return flatten_call(args, kwargs, self.parameters, *rules, by_identity=self._attends)
+        split = partial(flatten_call, by_identity=self._attends)
+        return split(args, kwargs, self.parameters, *rules)
 
     def _is_opaque(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether the op is a kernel, which takes numbers and strings that are decided at run time."""

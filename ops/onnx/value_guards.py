@@ -31,7 +31,9 @@ _OF_NUMBERS: Mapping[str, tuple[str, Callable[[torch.Tensor], torch.Tensor]]] = 
     ),
     "negative": ("a negative number", lambda x: x < 0),
     "zero": ("zero", lambda x: x == 0),
-    **{f"beyond 1e{power}": (f"a number beyond 1e{power}", partial(_beyond, limit=10.0**power)) for power in range(39)},
+    **{
+        f"beyond 1e{power}": (f"a number beyond 1e{power}", partial(_beyond, limit=10.0**power)) for power in range(309)
+    },
 }
 _OF_TEXTS: Mapping[str, tuple[str, Callable[[str], bool]]] = {
     "not ascii": ("a text that is not ASCII", lambda text: not text.isascii()),

@@ -179,10 +179,26 @@ def _tied(wanted: Answers) -> Any:
     scores = wanted.values[1] if wanted.deciding is None else wanted.deciding
     scores = scores.reshape(rows, -1).astype(np.float64)
     scale = np.maximum(1.0, np.abs(scores).max(1, initial=0)) * ROUNDING["float32"]  # of each row by itself
+    finite = np.isfinite(scores).all(1)  # infinite ones are no matter of rounding
     if scores.shape[1] < 2:
-        return np.abs(scores[:, 0]) <= scale
+        return (np.abs(scores[:, 0]) <= scale) & finite
     best = np.sort(scores, axis=1)
-    return best[:, -1] - best[:, -2] <= scale
+    with np.errstate(invalid="ignore"):
+        return (best[:, -1] - best[:, -2] <= scale) & finite
+
+
+def overflows(wanted: Answers, kind: Any) -> bool:
+    """Whether the scores that decide a label are beyond the numbers of a dtype, or near to that.
+
+    An estimator itself answers such rows otherwise alone than with others: it sums their terms in another order.
+    """
+    if wanted.names[-1] not in ("probabilities", "scores"):
+        return False
+    scores = wanted.values[1] if wanted.deciding is None else wanted.deciding
+    return not bool((np.abs(scores.astype(np.float64)) < np.finfo(kind).max * _NEARLY).all())
+
+
+_NEARLY = 1e-4
 
 
 def _row(rows: Rows, index: int) -> str:

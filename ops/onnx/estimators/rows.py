@@ -14,6 +14,7 @@ from ..ports import TEXT
 
 _SEED = 0
 _MANY = 200
+_PARTS = (-1.0, 0.0, 0.5, 1.0)
 _KINDS = "a matrix of numbers, a table of columns (pandas), or a list of strings"
 
 
@@ -63,6 +64,16 @@ class Rows:
     def times(self, factor: float) -> Rows:
         """These rows with all numbers so many times as large, and the ones alone with others; ints stay."""
         return self.many(_MANY)._moved(lambda c: c * factor)
+
+    def up_to(self, largest: float) -> Rows:
+        """Rows whose floating numbers are parts of a number, of either sign, or of the largest one of their dtype."""
+        random = np.random.default_rng(_SEED)
+
+        def far(column: Any) -> Any:
+            most = min(largest, float(np.finfo(column.dtype).max))
+            return random.choice(_PARTS, column.shape) * most
+
+        return self.many(_MANY)._moved(far)
 
     def largest(self) -> float:
         """The largest of all floating numbers, without its sign; 0 where there are none."""

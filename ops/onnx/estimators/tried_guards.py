@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from ...graph.errors import GuardError, ScriptError
 from ..session import Session
 from ..value_guards import ValueGuard, check_values
-from .agreement import Answers, answers, compare
+from .agreement import Answers, answers, compare, overflows
 from .hard_rows import (
     NUMBERS,
     Place,
@@ -26,6 +26,10 @@ from .rows import Rows
 
 _MOST = 64  # columns that are tried one by one
 _POWERS = (1, 2, 3, 4, 6, 8, 10, 12, 14, 16, 18, 20, 24, 30, 36)
+_LARGE = (
+    3, 6, 9, 12, 15, 17, 18, 19, 22, 25, 29, 33, 36, 37, 38, 50, 75, 100, 125, 150, 153, 154, 200, 250, 304, 307, 308,
+)  # fmt: skip
+"""Powers of ten up to the largest numbers of a dtype, nearer to each other where squares overflow."""
 _SAFELY = 3  # powers of ten below the one at which some of a few rows differ
 _MAY_DIFFER = ("nan", "infinite", "beyond float32")  # which a guard may keep from a model that answers otherwise
 _AGREES, _DIFFERS, _REFUSED = "agrees", "differs", "refused"
@@ -61,6 +65,7 @@ class TriedGuards:
                 if outcome != _AGREES:
                     self.found.append(ValueGuard(kind, index, None, self._name, outcome == _REFUSED))
         self._try_far()
+        self._try_largest()
         self._refuse_guarded_example()
         for other in self._others():
             self._require(other)
@@ -100,6 +105,29 @@ class TriedGuards:
                     f"beyond 1e{min(max(limit, 0), 38)}", number_places(self._rows, "infinite"), outcome == _REFUSED
                 )
                 return
+
+    def _try_largest(self) -> None:
+        """Numbers up to the largest of their dtype, whose sums, squares and distances are infinite in one of both."""
+        kinds = {np.dtype(kind) for kind in self._rows.dtypes().values() if kind in ("float32", "float64")}
+        usual = self._rows.largest()
+        if not usual or not kinds:
+            return
+        top = max(math.floor(math.log10(np.finfo(kind).max)) for kind in kinds)
+        least = max(math.ceil(math.log10(usual)), 0)
+        powers = [power for power in _LARGE if least < power <= top]
+        with np.errstate(all="ignore"):
+            tried = {power: self._outcome_far(self._rows.up_to(_number(power, top)), kinds) for power in powers}
+        bad = [power for power in powers if tried[power] != _AGREES]
+        if bad:
+            limit = max((power for power in powers if power < bad[0]), default=least)
+            self._add(f"beyond 1e{limit}", number_places(self._rows, "infinite"), tried[bad[0]] == _REFUSED)
+
+    def _outcome_far(self, rows: Rows, kinds: Collection[Any]) -> str:
+        """As `_outcome`; scores that are, or nearly are, beyond the numbers of a dtype differ."""
+        found = self._outcome(rows)
+        if found != _AGREES or self._given(rows) is None:
+            return found
+        return _DIFFERS if any(overflows(answers(self._estimator, rows), kind) for kind in kinds) else found
 
     def _bad(self, places: Sequence[Place], values: Sequence[float]) -> Sequence[Place]:
         """The places at which such numbers are refused, or answered otherwise; all, where one cannot tell."""
@@ -174,6 +202,11 @@ class TriedGuards:
                 got=error.got,
                 fix="Pass an example without them; the op then refuses them.",
             ) from error
+
+
+def _number(power: int, top: int) -> float:
+    """A power of ten; for the last one the largest number of the dtype."""
+    return 10.0**power if power < top else math.inf
 
 
 def _encodes(estimator: Any) -> bool:

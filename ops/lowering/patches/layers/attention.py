@@ -40,7 +40,7 @@ def attention(
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
     """`torch._native_multi_head_attention` of one tensor, step by step."""
     parts = F.linear(query, qkv_weight, qkv_bias).chunk(3, -1)
-    q, k, v = (part.unflatten(-1, (num_heads, embed_dim // num_heads)).transpose(1, 2) for part in parts)
+    q, k, v = (torch.unflatten(part, -1, (num_heads, embed_dim // num_heads)).transpose(1, 2) for part in parts)
     weights = None
     if mask is None and not need_weights:
         found = F.scaled_dot_product_attention(q, k, v)
