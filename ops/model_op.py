@@ -18,7 +18,7 @@ from .graph.device import CPU, Device
 from .graph.errors import LoweringError, SignatureError
 from .graph.graph import BodyCall, Constant, Target, Value
 from .graph.kernel import Kernel
-from .graph.traverse import calling, leaves
+from .graph.traverse import calling, leaves, own_constants
 from .lowering.call import Call, flatten_call
 from .lowering.convert.nodes import Shared
 from .lowering.held_objects import finish, objects_in
@@ -26,7 +26,7 @@ from .lowering.lower import Lowered, lower
 from .lowering.patches.compile_flags import CompileFlags
 from .lowering.patches.fx_patcher import FxPatcher
 from .lowering.patches.lock import KeptProcess, lowering
-from .lowering.user_model.buffers import KeptBuffers
+from .lowering.user_model.buffers import KeptBuffers, apart
 from .lowering.user_model.isolate import InferenceForm, KeptModel
 from .lowering.user_model.writes import FixedTensors
 from .op import InferenceOp, KernelOp, model_device
@@ -53,7 +53,9 @@ class _BodyApplication:
     here: Device
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        return self.plan.run([_on(leaf, self.here) for leaf in args])
+        result = self.plan.run([_on(leaf, self.here) for leaf in args])
+        assert isinstance(self.target, BodyCall)
+        return apart(result, [constant.tensor for constant in own_constants(self.target.body.graph)])
 
     def rebuild(self, result: Any) -> Any:
         assert isinstance(self.target, BodyCall)

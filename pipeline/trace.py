@@ -54,6 +54,7 @@ from .recheck.reach.asked_settings import asked_unseen
 from .recheck.reach.objects import Objects
 from .recheck.sizes import forget_contradicted, forget_sizes, name_sizes, pipeline_facts
 from .recheck.vary import clones
+from .recording.aliases import refuse_written_weights
 from .recording.effects import Watch
 from .recording.random import with_states_kept
 from .recording.recorder import Recorder
@@ -344,4 +345,5 @@ def _record(process: Callable[..., Any], examples: Examples, settled: bool = Fal
     refuse_swallowed(recorder)
     whole = Graph(tuple(value for value, _ in pairs), tuple(recorder.nodes), output)
     verify(graph := without_history(prune(whole)))
+    refuse_written_weights(graph)
     return Recording(graph, whole, recorder)

@@ -12,7 +12,9 @@ from typing import Any
 import torch
 
 from ...ops.graph.errors import RecordError
-from ...ops.graph.traverse import leaves
+from ...ops.graph.graph import BodyCall, Graph
+from ...ops.graph.sharing.memory import touched
+from ...ops.graph.traverse import leaves, own_constants, walk
 from ...ops.runtime.user_code import user_line
 from ..proxies.base import is_traced
 
@@ -30,6 +32,30 @@ def versions(tree: Any) -> dict[int, int]:
 def version(tensor: torch.Tensor) -> int:
     """The version counter of a tensor; -1 for a tensor made in inference mode, which has none."""
     return -1 if tensor.is_inference() else tensor._version
+
+
+def refuse_written_weights(graph: Graph) -> None:
+    """Refuses a function that writes into a weight of an op, which the op gives as a result.
+
+    Python would change the model so, and its next answer; a file has its weights once and for all.
+
+    Raises:
+        RecordError: it does; the message names the op's line.
+    """
+    written = touched(graph).constants()
+    for node in walk(graph) if written else ():
+        if isinstance(node.target, BodyCall):
+            body = node.target.body
+            given = [constant for constant in own_constants(body.graph) if id(constant) in written]
+            own = touched(body.graph).constants()  # the model's own writes are its state
+            found = [constant.name for constant in given if not constant.mutable and id(constant) not in own]
+            if found:
+                raise RecordError(
+                    f"op {body.name!r} gives its own weight as a result, and the function writes into it",
+                    where=str(node.line or ""),
+                    got=repr(found[0]),
+                    fix="Write into a copy: op(x).clone().",
+                )
 
 
 class Twins:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -108,10 +108,7 @@ class KeptBuffers(Kept):
 
     def apart(self, result: Any) -> Any:
         """A result in which what lies in the memory of a buffer is a copy, which keeps its values when they go back."""
-        memory = {buffer.untyped_storage().data_ptr() for _, _, buffer, _, _ in self.before if buffer.numel()}
-        return pytree.tree_map_only(
-            torch.Tensor, lambda t: t.clone() if t.untyped_storage().data_ptr() in memory else t, result
-        )
+        return apart(result, [buffer for _, _, buffer, _, _ in self.before])
 
     def undo(self) -> None:
         """Restores buffers and values."""
@@ -124,6 +121,19 @@ class KeptBuffers(Kept):
     def let_go(self) -> None:
         """Drops the copies."""
         self.before = []
+
+
+def apart(result: Any, tensors: Sequence[Any]) -> Any:
+    """A result in which what lies in the memory of some tensors is a copy."""
+    memory = set(map(_memory, tensors)) - {0}
+    return pytree.tree_map_only(torch.Tensor, lambda t: t.clone() if _memory(t) in memory else t, result)
+
+
+def _memory(tensor: Any) -> int:
+    """The address of a tensor's memory; 0 where there is none to share."""
+    if not isinstance(tensor, torch.Tensor) or tensor.layout is not torch.strided or tensor.device.type == "meta":
+        return 0
+    return tensor.untyped_storage().data_ptr()
 
 
 @contextmanager
