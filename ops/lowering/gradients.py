@@ -195,8 +195,12 @@ def _waves(height: float, result: torch.Tensor) -> torch.Tensor:
 
 # A backward may cut its gradients off at a size or by their sign, and a part without gradients may be 0 on the example.
 _TRIED: tuple[tuple[float, Callable[[torch.Tensor], torch.Tensor]], ...] = (
-    (1, _squares), (1, partial(_waves, 1)), (1, partial(_waves, 1e4)), (-1, partial(_waves, 1)), (300, partial(_waves, 1)),
-)  # fmt: skip
+    (1, _squares),
+    (1, partial(_waves, 1)),
+    (1, partial(_waves, 1e4)),
+    (-1, partial(_waves, 1)),
+    (300, partial(_waves, 1)),
+)
 
 
 def _gradients(

@@ -122,7 +122,18 @@ def in_a_round(x: torch.Tensor) -> torch.Tensor:
     return total + torch.stack(kept) + torch.stack(list(x))
 
 
-FUNCTIONS = [all_off, part_off, off_and_on, decorated, calls_decorated, switched, in_a_branch, around_a_branch, detached, inferred]
+FUNCTIONS = [
+    all_off,
+    part_off,
+    off_and_on,
+    decorated,
+    calls_decorated,
+    switched,
+    in_a_branch,
+    around_a_branch,
+    detached,
+    inferred,
+]
 FUNCTIONS += [rows_after, rows_inside, in_a_round]
 
 
