@@ -93,3 +93,21 @@ tracepack.trace(lambda x: (x.clone().addcmul_(x, x[:1]), x.reshape(-1, 1)), torc
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr == ""
+
+
+class Heads(torch.nn.Module):
+    """Takes a mask for each head of each row: one size is twice another."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.attention = torch.nn.MultiheadAttention(8, 2, batch_first=True, add_bias_kv=True)
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        return self.attention(x, x, x, attn_mask=mask)[0].contiguous()  # type: ignore[no-any-return]
+
+
+def test_a_size_that_no_run_can_change_alone_is_no_number() -> None:
+    op = tracepack.script(Heads())
+    mod = tracepack.trace(lambda x, mask: op(x, mask), torch.rand(2, 3, 8), torch.rand(4, 3, 3) > 2)
+    assert mod(torch.rand(4, 3, 8), torch.rand(8, 3, 3) > 2).shape == (4, 3, 8)
+    assert mod.outputs[0].shape[0] != 2

@@ -38,18 +38,21 @@ def numbers_that_stay(run: SymbolicRun, graph: Graph, leaves_of_example: Sequenc
     turns = [turn for question in questions for turn in _turns(question, run, fake)]
     if None in turns:
         return []
-    others = [sizes for places in letters_of(graph, leaves_of_example) for sizes in fake.others(places)]
-    ran = 0
-    for sizes in [*filter(None, turns), *others]:
+    letters = letters_of(graph, leaves_of_example)
+    alone = [sizes for places in letters for sizes in fake.others(places)]
+    together = [{place: fake.size(place) * more for places in letters for place in places} for more in (2, 3)]
+    moved = set[tuple[int, int]]()
+    for sizes in [*filter(None, turns), *alone, *together]:
         made = fake.run(sizes)
         if fake.left < 0:
             return []
         if made is not None:
-            ran += 1
+            moved.update(place for place, size in sizes.items() if size != fake.size(place))
             for dims, (_, result) in zip(found, results(graph.output, made[1]), strict=True):
                 for dim in [dim for dim, size in dims.items() if _size(result, dim) != size]:
                     del dims[dim]
-    return [set(dims) for dims in found] if ran else []
+    # A size that no run could change, as one that is twice another one, says nothing of what it decides.
+    return [set(dims) for dims in found] if moved.issuperset(place for places in letters for place in places) else []
 
 
 def _numbers(result: Any) -> dict[int, int]:
