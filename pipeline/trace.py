@@ -112,7 +112,7 @@ def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline
     given = arguments(process, examples, named)
     with _one_at_a_time():
         made: Pipeline = with_ways(given, partial(_attempted, process))
-    return made.engaged_as_named({each.name: each.value for each in given if each.given})
+    return made._engaged_as_named({each.name: each.value for each in given if each.given})
 
 
 def _attempted(process: Callable[..., Any], given: Sequence[Given]) -> Attempted:

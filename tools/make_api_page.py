@@ -88,8 +88,10 @@ def heading(name: str, thing: Any) -> str:
 
 
 def members(kind: Any) -> Iterator[tuple[str, Any]]:
-    """How each public member of a class is called, and its function."""
-    for name, found in vars(kind).items() if inspect.isclass(kind) else ():
+    """How each public member of a class is called, and its function, those of our own classes above it too."""
+    ours = [each for each in getattr(kind, "__mro__", ()) if each.__module__.startswith("tracepack")]
+    held = {name: found for each in reversed(ours) for name, found in vars(each).items()}
+    for name, found in sorted(held.items(), key=lambda pair: pair[0] not in vars(kind)):
         function = found.fget if isinstance(found, property) else getattr(found, "__func__", found)
         if (name.startswith("_") and name != "__call__") or not inspect.isfunction(function):
             continue

@@ -27,14 +27,16 @@ class WayRunners(Generic[R]):
         self.name = program.name
         self.runners = {way.names: make(way.program) for way in ways_of(program)}
         self.names = frozenset[str]().union(*self.runners)
+        self.known = {item.name for item in program.parameters.items}
+        self.required = {item.name for item in program.parameters.items if item.required}
 
     def of(self, feed: Mapping[str, Any]) -> R | None:
-        """The runner for a feed; None where it gives every argument.
+        """The runner for a feed; None where it gives every argument, or has one too many or too few.
 
         Raises:
             SignatureError: the function has no answer without all those that are left out.
         """
-        if not self.names or not isinstance(feed, Mapping):
+        if not self.names or not isinstance(feed, Mapping) or not self.required <= feed.keys() <= self.known:
             return None
         left = frozenset(name for name in self.names if feed.get(name) is None)
         if left and left not in self.runners:

@@ -147,7 +147,7 @@ class Optimizable(DescribedProgram):
         feeds = kept_examples(self.program.source)[0] if examples is None else examples
         write_onnx(self._bench(feeds, None, _SECONDS_OF_EXPORT, around=False), path)
 
-    def engaged_as_named(self: P, feed: Mapping[str, Any]) -> P:
+    def _engaged_as_named(self: P, feed: Mapping[str, Any]) -> P:
         """The pipeline itself, its ops on the engines that `script` named for them.
 
         Args:

@@ -85,9 +85,10 @@ def _explained(process: Callable[..., Any], problem: Exception, causes: dict[str
     if isinstance(problem, RecordError) and place in causes:
         problem.fix = f"{causes[place]}."
         add_place(problem, "")
-    elif getattr(problem, "fix", "") in (NO_INPUT, OF_MOMENT) and (form := drawn_before(functions_of(process))):
-        assert isinstance(problem, RecordError)
-        problem.fix = f"{form}."
+    elif isinstance(problem, RecordError) and problem.fix in (NO_INPUT, OF_MOMENT):
+        form, line = drawn_before(functions_of(process))
+        problem.fix = f"{form}." if form else problem.fix
+        problem.where = problem.where or str(line or "")
         add_place(problem, "")
     return problem
 

@@ -41,15 +41,15 @@ def before_call(line: SourceLine | None) -> str:
     return form_of(line, _form)
 
 
-def drawn_before(functions: Iterable[FunctionType]) -> str:
-    """The same for what some functions draw, or for the time that they ask for; empty where they do neither."""
+def drawn_before(functions: Iterable[FunctionType]) -> tuple[str, SourceLine | None]:
+    """The same for what some functions draw, or for the time that they ask for, with its line."""
     for code in (function.__code__ for function in functions):
         for number in sorted({number for _, _, number in code.co_lines() if number}):
             text = linecache.getline(code.co_filename, number).strip()
-            form = form_of(SourceLine(PurePath(code.co_filename).name, number, code.co_name, text), _form_of_moment)
-            if form:
-                return form
-    return ""
+            line = SourceLine(PurePath(code.co_filename).name, number, code.co_name, text)
+            if form := form_of(line, _form_of_moment):
+                return form, line
+    return "", None
 
 
 def _form_of_moment(tree: ast.AST, line: SourceLine) -> str:
@@ -64,6 +64,8 @@ def _form(tree: ast.AST, line: SourceLine) -> str:
     value, name = asked
     if name == "csv.writer":
         return _ROWS
+    if name in _DATES:
+        value = _innermost_call(value)  # the date itself, not what is asked of it
     given = _name_of(tree, value, _given(function))
     if any(isinstance(each, ast.withitem) and each.context_expr is value for each in ast.walk(tree)):
         return f"Read the file before, and pass what it holds as an argument: {_signature(function, 'text')}"
@@ -80,6 +82,20 @@ def _form(tree: ast.AST, line: SourceLine) -> str:
     needed = ", ".join(sorted(_names(value) & set().union(*inner) - _given(function)))
     each = f" for each {needed}" if needed else ""
     return f"Do {text} before{each}, and pass what it gives as an argument: {_signature(function, given)}"
+
+
+def _innermost_call(value: ast.expr) -> ast.expr:
+    """The first call of a chain, as `now()` in `now().date().isoformat()`."""
+    inner: ast.expr = value
+    while not isinstance(inner, ast.Name):
+        match inner:
+            case ast.Call(function):
+                value, inner = inner, function
+            case ast.Attribute(owner) | ast.Subscript(owner):
+                inner = owner
+            case _:
+                break
+    return value
 
 
 _ROWS = (

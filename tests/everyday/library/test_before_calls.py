@@ -161,6 +161,27 @@ def test_the_time_is_said_as_a_text() -> None:
     assert mod("y", "1999-01-02T03:04:05.678") == "y 1999"
 
 
+@pytest.mark.parametrize(
+    ("process", "form"),
+    [
+        (
+            lambda x: (x, datetime.datetime.now().isoformat()),
+            "lambda x, now: …, and datetime.datetime.fromisoformat(now)",
+        ),
+        (
+            lambda x: (x, datetime.datetime.now().timestamp()),
+            "lambda x, now: …, and datetime.datetime.fromisoformat(now)",
+        ),
+        (lambda x: (x, datetime.date.today().year), "lambda x, today: …, and datetime.date.fromisoformat(today)"),
+        (lambda x: (x, uuid.uuid4().hex), "Do str(uuid.uuid4().hex) before"),
+    ],
+)
+def test_the_time_in_a_chain_of_calls_is_said_with_its_line(process, form) -> None:
+    said = _said(process, torch.rand(3))
+    assert form in said
+    assert said.startswith("test_before_calls.py:")
+
+
 def test_a_file_is_said_as_what_it_holds(tmp_path) -> None:
     (tmp_path / "a.txt").write_text("abc")
     form = "Read the file before, and pass what it holds as an argument: def read(path, text, encoding='utf-8')"

@@ -227,3 +227,12 @@ def test_engines_are_tried_on_calls_that_give_every_input() -> None:
     assert pipeline.profile({"x": X}).steps
     assert pipeline.profile({"x": X, "mask": X[0]}).steps
     assert difference(_scaled(X), pipeline(X)) == ""
+
+
+@pytest.mark.parametrize(
+    ("feed", "said"), [({"x": X, "msk": X[0]}, "'msk': unknown"), ({"scale": X}, "'scale': unknown")]
+)
+def test_an_unknown_name_is_answered_with_all_inputs(feed, said) -> None:
+    pipeline = loaded(_scaled, X, X[0])
+    with pytest.raises(tracepack.SignatureError, match=rf"{said} input; expected x: f32\[N,M\], mask: f32\[M\] = None"):
+        pipeline.run(feed)
