@@ -1,7 +1,8 @@
 """Models that switch gradients off inside, or have a custom backward, neither of which an export shows.
 
-The graph of such a model gives right results, but perhaps other gradients. So the gradients of such a model are
-compared with those of the graph; where they differ, the graph is marked as one without gradients.
+The graph of such a model gives right results, but perhaps other gradients. So the gradients of a model that switches
+them off are compared with those of the graph; where they differ, the graph is marked as one without gradients, as it
+is with a custom backward.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from .convert.layout_guards import with_gradient_guards
 from .patches.lock import Patch, Patched
 from .validate import same_leaves
 
-_heard: list[str] = []
+_heard: list[type] = []
 _T: Any = torch.Tensor
 _ASKS = (_T.requires_grad.__get__, _T.is_leaf.__get__, _T.grad_fn.__get__, _T.register_hook)
 
@@ -36,7 +37,7 @@ def _noting(original: Any, patch: Patch) -> Any:
     @classmethod  # type: ignore[misc]  # it replaces one
     def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
         if patch.needed:
-            _heard.append(cls.__name__)
+            _heard.append(cls)
         return original.__get__(None, cls)(*args, **kwargs)
 
     return apply
@@ -49,7 +50,8 @@ class Questions(TorchFunctionMode):
     """While it is entered, finds out whether gradients may take another way than the model's results.
 
     So it is where the model sets or asks for the mode of gradients, has a custom backward, or asks whether a tensor
-    takes gradients, as one does that then hangs a hook on it.
+    takes gradients, as one does that then hangs a hook on it. Afterwards `decides` says so, and `custom` names a class
+    with a custom backward that is not torch's own.
 
     Args:
         model: the model.
@@ -71,6 +73,7 @@ class Questions(TorchFunctionMode):
         super().__exit__(*exc)  # type: ignore[no-untyped-call]  # torch leaves it untyped
         self._patched.__exit__(*exc)
         self.decides = bool(_heard) or self.switches > self.expected or self.asks or self._names_mode
+        self.custom = next((cls.__name__ for cls in _heard if not cls.__module__.startswith("torch.")), "")
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Called by torch for every torch function."""
@@ -111,15 +114,20 @@ _MODES = frozenset(("inference_mode", "is_grad_enabled", "is_inference_mode_enab
 _MOST_FUNCTIONS = 2000
 
 
-def without_gradients(body: Body, model: Any, reference: Callable[..., Any], tensors: Sequence[Any]) -> Body:
-    """The body, marked if its gradients are not those of the model.
+def without_gradients(
+    body: Body, model: Any, reference: Callable[..., Any], tensors: Sequence[Any], custom: str
+) -> Body:
+    """The body, marked if its gradients are not those of the model, or come from a backward that no file holds.
 
     Args:
         body: the lowered model.
         model: the user's model.
         reference: the model with gradients, as a function of flat tensors.
         tensors: the example.
+        custom: the name of a class with a backward that is not torch's own; no trial tells what that does elsewhere.
     """
+    if custom:
+        return _marked(body, f"op {body.name!r}: {custom} has a custom backward, which is not recorded")
     if _same_gradients(body, model, reference, tensors):
         return body
     return _marked(body, f"op {body.name!r} switches gradients off inside, or has a backward of its own")

@@ -160,7 +160,7 @@ def lower_itself(
                     if questions.asks:
                         body = with_plain_inputs(body, reference, tensors)
                     if questions.decides:
-                        body = without_gradients(body, model, reference(grad=True), tensors)
+                        body = without_gradients(body, model, reference(grad=True), tensors, questions.custom)
                     return Lowered(autocast.guarded(without_hooks(body, model)), spec)
                 except GuardError as caught:  # in another state than the first the model takes another branch
                     error = error or undecided(f"op {name!r}, {caught.where}")

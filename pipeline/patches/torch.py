@@ -102,6 +102,19 @@ def _apply(plain: Any) -> Any:
     return apply
 
 
+def _module_hooks(plain: Callable[..., Any]) -> Callable[..., Any]:
+    """What a module is asked for only where it, or torch for all modules, has hooks on gradients: none is recorded."""
+
+    @wraps(plain)
+    def get_hooks(self: torch.nn.Module) -> Any:
+        recorder = active()
+        if recorder is not None:
+            recorder.own_backward(f"{type(self).__name__}, by its hooks,")
+        return plain(self)
+
+    return get_hooks
+
+
 def _generate(plain: Callable[..., Any]) -> Callable[..., Any]:
     """`generate` of a model of transformers."""
 
@@ -166,6 +179,8 @@ questions = Hooks(
         (torch, "set_default_tensor_type", _set_default_dtype),
         *((torch, name, _autocast) for name in AUTOCAST_QUESTIONS),
         (torch.autograd.Function, "apply", _apply),
+        (torch.nn.Module, "_get_backward_hooks", _module_hooks),
+        (torch.nn.Module, "_get_backward_pre_hooks", _module_hooks),
     ]
 )
 """Shows calls of these functions to the recorders of all threads."""

@@ -1,4 +1,4 @@
-"""Gradients of models that agree with those of the graph for one loss on the example, and for no other."""
+"""Gradients of models that agree with those of the graph on the example, and may not do so elsewhere."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch.utils.checkpoint import checkpoint
 
 import tracepack
 
@@ -75,16 +76,53 @@ def loaded(model: torch.nn.Module) -> tracepack.Pipeline:
     return tracepack.load(file.getvalue(), grad=True)
 
 
-@pytest.mark.parametrize("model", [Applies(Clipped), Applies(Guided), Applies(Leaks), Outliers(None)])
-def test_a_backward_that_agrees_on_the_example_alone_is_refused(model: torch.nn.Module) -> None:
+@pytest.mark.parametrize("function", [Clipped, Guided, Leaks, Saves])
+def test_a_backward_of_the_users_own_inside_a_model_is_refused(function: Any) -> None:
+    said = f"op 'Applies': {function.__name__} has a custom backward, which is not recorded"
+    with pytest.raises(tracepack.TracepackError, match=said):
+        loaded(Applies(function))
+
+
+def test_a_part_without_gradients_that_is_zero_on_the_example_is_refused() -> None:
     with pytest.raises(tracepack.TracepackError, match="switches gradients off inside, or has a backward of its own"):
-        loaded(model)
+        loaded(Outliers(None))
 
 
-def test_a_backward_that_agrees_is_kept() -> None:
-    model = Applies(Saves)
+class Checkpoints(Applies):
+    """By torch's own function with a backward, which gives the gradients that the graph has."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return checkpoint(self.layer, x, use_reentrant=True)  # type: ignore[no-any-return]
+
+
+@pytest.mark.filterwarnings("ignore:None of the inputs have requires_grad=True")
+def test_a_backward_of_torch_that_agrees_is_kept() -> None:
+    model = Checkpoints(None)
     mod, gradients = loaded(model), []
     for run in (mod, model):
         x = (X * -30).requires_grad_()
         gradients.append(torch.autograd.grad(run(x).sin().sum(), x)[0])
     assert torch.allclose(*gradients)
+
+
+def with_module_hook(model: torch.nn.Module) -> None:
+    model.register_full_backward_hook(lambda module, given, made: tuple(t / 2 for t in given))
+
+
+def with_early_hook(model: torch.nn.Module) -> None:
+    model.register_full_backward_pre_hook(lambda module, given: tuple(t / 2 for t in given))
+
+
+def with_old_hook(model: torch.nn.Module) -> None:
+    model.register_backward_hook(lambda module, given, made: None)
+
+
+@pytest.mark.parametrize("hang", [with_module_hook, with_early_hook, with_old_hook])
+def test_hooks_of_a_module_that_the_function_calls_are_refused(hang: Any) -> None:
+    model, file = torch.nn.Linear(4, 4), io.BytesIO()
+    hang(model)
+    mod = tracepack.trace(lambda x: model(x) * 2, X)
+    mod.save(file)
+    assert torch.equal(tracepack.load(file.getvalue())(X), mod(X))
+    with pytest.raises(tracepack.TracepackError, match="Linear, by its hooks, has a custom backward"):
+        tracepack.load(file.getvalue(), grad=True)
