@@ -7,8 +7,12 @@ They are set for the whole process, and do nothing in threads that record nothin
 
 from __future__ import annotations
 
+import linecache
+import sys
 from collections.abc import Callable
 from functools import cache, partial, wraps
+from itertools import islice
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -46,9 +50,33 @@ def _making(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
         seen = leaves((args, kwargs), is_traced)  # a list of any length is a leaf
         if not any(is_traced(leaf) or isinstance(leaf, torch.Tensor) for leaf in seen):
             return plain(*args, **kwargs)
+        if _is_drawn(sys._getframe(1), plain.__name__):
+            recorder.refuse(
+                "numpy draws random numbers, as many as a size or a number of the run says, which no file holds",
+                "Pass them as an input, or draw them with torch.randn(n, generator=generator).",
+            )
         return recorder.array(name, *args, **kwargs)
 
     return function
+
+
+_DRAWS = frozenset(
+    name for kind in (np.random.Generator, np.random.RandomState) for name in dir(kind) if name[0] != "_"
+)
+
+
+def _is_drawn(frame: FrameType, name: str) -> bool:
+    """Whether numpy's generators call a function that makes arrays: their code, which is no frame, trusts its result."""
+    code = frame.f_code
+    if _DRAWS.isdisjoint(code.co_names):
+        return False
+    if name not in code.co_names or not hasattr(code, "co_positions"):
+        return name not in code.co_names
+    line, last, start, end = next(islice(code.co_positions(), frame.f_lasti // 2, None))
+    if line is None or line != last or start is None or end is None:
+        return False
+    text = linecache.getline(code.co_filename, line).encode()[start:end]
+    return bool(text) and name.encode() not in text
 
 
 _MAKERS = ("array", "asarray", "asanyarray", "ascontiguousarray", "arange", "linspace", "zeros", "ones", "full")

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 import torch
-from torch.utils.checkpoint import checkpoint
 
 import tracepack
 
@@ -88,16 +87,17 @@ def test_a_part_without_gradients_that_is_zero_on_the_example_is_refused() -> No
         loaded(Outliers(None))
 
 
-class Checkpoints(Applies):
-    """By torch's own function with a backward, which gives the gradients that the graph has."""
+class Positions(Applies):
+    """Switches gradients off where there are none anyway."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return checkpoint(self.layer, x, use_reentrant=True)  # type: ignore[no-any-return]
+        with torch.no_grad():
+            steps = torch.arange(4.0)
+        return self.layer(x) + steps
 
 
-@pytest.mark.filterwarnings("ignore:None of the inputs have requires_grad=True")
-def test_a_backward_of_torch_that_agrees_is_kept() -> None:
-    model = Checkpoints(None)
+def test_a_part_without_gradients_that_has_none_is_kept() -> None:
+    model = Positions(None)
     mod, gradients = loaded(model), []
     for run in (mod, model):
         x = (X * -30).requires_grad_()
