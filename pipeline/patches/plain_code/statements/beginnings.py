@@ -50,7 +50,7 @@ def begins(line: ast.stmt, tensors: int) -> bool:
     if not isinstance(line, ast.Assign | ast.AnnAssign) or line.value is None:
         return False
     values = line.value.elts if isinstance(line.value, ast.Tuple) else [line.value]
-    makes = (makes_new, _makes_object, *((makes_tensor,) if tensors else ()))
+    makes = (makes_new, _makes_object, *((makes_tensor, copies) if tensors else ()))
     return all(isinstance(each, ast.Constant | ast.UnaryOp) or any(of(each) for of in makes) for each in values)
 
 
@@ -107,6 +107,16 @@ _OF_TENSORS = (
 def _makes_object(value: ast.expr) -> bool:
     """Whether an expression makes an object of a class, by its name."""
     return isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id[:1].isupper()
+
+
+def copies(value: ast.expr) -> bool:
+    """Whether an expression gives a new list of what it is given, if that is what such names are used for."""
+    match value:
+        case ast.Call(ast.Attribute(_, "tolist"), [], []) | ast.Subscript(ast.Call(ast.Attribute(_, "tolist"), [], [])):
+            return True
+        case ast.Subscript(ast.Name(), ast.Slice()):
+            return True
+    return False
 
 
 def makes_new(value: ast.expr) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...source.scoping import names_read, within
 from ..user_lines import place_of
-from .beginnings import begins, makes_tensor
+from .beginnings import begins, copies, makes_tensor
 
 _TOTAL = ("tolist", "size", "dim", "numel", "detach", "cpu", "numpy", "flatten", "float", "int", "long", "abs")
 """Methods of a tensor that fail on none."""
@@ -55,7 +55,7 @@ class Hoisting:
         """A statement without them."""
         self.place = place_of(line) or self.place
         match line:
-            case ast.Assign(value=value) if self.tensors and makes_tensor(value):
+            case ast.Assign(value=value) if self.tensors and (makes_tensor(value) or copies(value)):
                 pass  # the block may write to it
             case ast.Assign(value=ast.Tuple(parts) as value) if self.tensors:
                 value.elts = [each if makes_tensor(each) else self._without(each) for each in parts]
