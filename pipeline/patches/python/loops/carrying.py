@@ -91,7 +91,9 @@ class Carrying:
             sharing = {name: EntryNames(code, name).sharing() for name in names}
             shared, deep = ({name for name in names if sharing[name] == level} for level in (MOST_SHARED, 1))
             places = [_places(names, some) for some in (growing.keys(), read, later, unread, shared, deep)]
-            self.heads[head] = Carried(names, *places[:4], left, *places[4:])
+            self.heads[head] = Carried(
+                names, places[0], places[1], places[2], places[3], left, shared=places[4], deep=places[5]
+            )
 
     def _grows_elsewhere(self, names: set[str], body: range, head: int) -> bool:
         """Whether ``items += [item]`` in a body changes a list that has another name, too."""
