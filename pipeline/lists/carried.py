@@ -16,6 +16,7 @@ from ..proxies.dicts import TracedDict
 from ..proxies.lists import TracedList
 from ..proxies.make import TracedOptional
 from ..proxies.trees import concrete
+from ..proxies.values.changing import MOST_SHARED
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Carried:
         read: those of lists whose items it reads.
         later: those of lists that the function may change after the loop.
         unread: those of variables that nothing reads after the loop.
-        shared: those of containers whose entries may have other names.
+        shared: those of containers whose entries may have other names; deep: those where only what is in them may.
         known: those of containers that have another name before the loop, so that no round may change them.
         left: the name of the variable that says whether the loop was left; empty where there is none.
     """
@@ -40,7 +41,12 @@ class Carried:
     unread: frozenset[int] = frozenset()
     left: str = ""
     shared: frozenset[int] = frozenset()
+    deep: frozenset[int] = frozenset()
     known: frozenset[int] = frozenset()
+
+    def sharing(self, place: int) -> int:
+        """What is known of a container, as `Growing.shared`."""
+        return MOST_SHARED if place in self.shared else int(place in self.deep)
 
 
 def keeps_keys(start: Any, value: Any, after: Any, nodes: Sequence[Node]) -> bool:
@@ -64,7 +70,9 @@ def keeps_keys(start: Any, value: Any, after: Any, nodes: Sequence[Node]) -> boo
 def begun(stand_in: TracedList, items: list[Any]) -> TracedList:
     """The stand-in for a list with which a loop begins."""
     containers = (item for item in items if isinstance(item, list | dict | set) and not is_traced(item))
-    stand_in.shared = 2 if not _are_own(items, deeply=False) else int(not all(map(_are_own, map(_held, containers))))
+    stand_in.shared = (
+        MOST_SHARED if not _are_own(items, deeply=False) else int(not all(map(_are_own, map(_held, containers))))
+    )
     return stand_in
 
 

@@ -184,12 +184,12 @@ class Fold(FoldNode):
             found = self.filled.get(place) or self._filled(place)
         if type(start) is TracedList:
             items = start.like(value, list(found))
-            items.shared = 2 if place in self.names.shared else items.shared
+            items.shared = max(items.shared, self.names.sharing(place))
             items.handed_on = items.handed_on or place in self.names.known
             return items.grow() if self.packing.holds_whole(place) else items
         if issubclass(type(start), TracedDict):
             table = start.like(value, dict(found))
-            table.shared = 2 if place in self.names.shared else table.shared
+            table.shared = max(table.shared, self.names.sharing(place))
             table.handed_on = table.handed_on or place in self.names.known
             made = TracedSet(recorder, None, table) if place in self.sets else table
             made.handed_on = table.handed_on

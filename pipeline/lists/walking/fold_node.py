@@ -18,7 +18,7 @@ from ...proxies.lists import NESTED, TracedList
 from ...proxies.make import marked, traced
 from ...proxies.sets import TracedSet
 from ...proxies.trees import concrete, list_type, own_copy, value_type
-from ...proxies.values.changing import Growing
+from ...proxies.values.changing import MOST_SHARED, Growing
 from ...proxies.values.members import MemberForm
 from ...recording.recorder import Recorder
 from ..carried import Carried, keeps_keys, kind_of_carried
@@ -142,6 +142,7 @@ class FoldNode(Loop):
             if type(entry) is TracedList and type(before[key]) is list and not before[key]:  # its items are alike
                 entry.value.type = list_type(entry.concrete) or entry.value.type
             if isinstance(entry, Growing) and place in self.names.later:
+                entry.handed_on = self.names.sharing(place) == MOST_SHARED
                 entry.grow()
         return entries
 
@@ -168,6 +169,8 @@ class FoldNode(Loop):
             stand_in.objects = self.members.get(place)
         if type(stand_in) is TracedList and any(marked(way.result[place]) for way in self.ways):
             stand_in.with_none, value.type = NESTED, ANY
+        if isinstance(stand_in, Growing):
+            stand_in.shared = max(self.names.sharing(place), stand_in.shared)  # a round may put one entry in twice
         if place in self.sets:
             stand_in = TracedSet(recorder, None, stand_in)
         if place in self.names.later:

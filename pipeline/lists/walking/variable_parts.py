@@ -42,8 +42,8 @@ class VariableParts:
 
         names = tuple(name for name, parts in zip(known.names, places, strict=False) for _ in parts)
         growing, read, later = map(of_parts, (known.growing, known.read, known.later))
-        unread, shared = (of_parts(some, whole=False) for some in (known.unread, known.shared))
-        return Carried(names, growing, read, later, unread, known.left, shared, of_parts(known.known))
+        unread, shared, deep = (of_parts(some, whole=False) for some in (known.unread, known.shared, known.deep))
+        return Carried(names, growing, read, later, unread, known.left, shared, deep, of_parts(known.known))
 
     def holds_whole(self, part: int) -> bool:
         """Whether a part is all that a variable holds, so that its code may change a container in place."""

@@ -13,6 +13,7 @@ from typing import Any
 
 from ....lists.carried import Carried
 from ....proxies.lists import GROWING
+from ....proxies.values.changing import MOST_SHARED
 from ..rounds.entry_names import EntryNames
 from .appending import changes_others, leaves_itself
 from .flow import LOADS, LocalFlow, is_rare, stored_cells, stored_inside
@@ -87,9 +88,12 @@ class Carrying:
             first = code[head + 1]
             left = first.argval if first.opname == "LOAD_FAST" and is_flag(first.argval) else ""
             unread = {name for name in names if not flow.reads_later(end, name)}
-            shared = {name for name in names if EntryNames(code, name).are_shared()}
-            places = [_places(names, some) for some in (growing.keys(), read, later, unread, shared)]
-            self.heads[head] = Carried(names, places[0], places[1], places[2], places[3], left, places[4])
+            sharing = {name: EntryNames(code, name).sharing() for name in names}
+            shared, deep = ({name for name in names if sharing[name] == level} for level in (MOST_SHARED, 1))
+            places = [_places(names, some) for some in (growing.keys(), read, later, unread, shared, deep)]
+            self.heads[head] = Carried(
+                names, places[0], places[1], places[2], places[3], left, shared=places[4], deep=places[5]
+            )
 
     def _grows_elsewhere(self, names: set[str], body: range, head: int) -> bool:
         """Whether ``items += [item]`` in a body changes a list that has another name, too."""

@@ -8,13 +8,12 @@ entry alone hands it on.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from types import CodeType
 from typing import Any
 
-from ..assembly import plain_instructions
+from ....proxies.values.changing import MOST_SHARED
 from ..loops.flow import LOADS, LocalFlow
-from ..loops.growing import written
-from ..loops.outlined import MADE, SKIPPED, outlined
+from ..loops.outlined import SKIPPED
+from .made_entries import gives_new, stores_new
 from .run_at_once import asked
 from .takers import ATTRIBUTES, BELOW_KEY, place_of, taker_of
 
@@ -26,13 +25,9 @@ _COUNTS = ("len", "any", "all", "str", "print", "repr", "bool", "stack", "cat", 
 """What gives nothing of a container that knows what that holds."""
 _KEEPS = ("list", "sorted", "tuple", "reversed", "enumerate", "zip", "iter", "dict", "copy", "min", "max", "sum", "set")
 """What gives what a container holds, in another one or by itself."""
-_NEW = ("list", "dict", "set", "sorted", "deepcopy", "str", "int", "float", "len", "sum", "tuple")
-_TESTS = ("COMPARE_OP", "CONTAINS_OP", "IS_OP", "POP_TOP", "UNARY_", "TO_BOOL", "POP_JUMP", "FORMAT_", "RETURN_VALUE")
-_MAKES = ("BUILD_", "LOAD_CONST", "BINARY_OP", "COMPARE_", "FORMAT_", "LIST_", "DICT_", "SET_")
 _TURNS = ("SWAP", "ROT_TWO", "ROT_THREE")
+_TESTS = ("COMPARE_OP", "CONTAINS_OP", "IS_OP", "POP_TOP", "UNARY_", "TO_BOOL", "POP_JUMP", "FORMAT_", "RETURN_VALUE")
 _COPYING = ("COPY", "DUP_TOP_TWO")
-_MAKERS = ("defaultdict", "Counter", "deepcopy", "tolist", "split")
-_EMPTY = ("list", "dict", "set", "deque", "OrderedDict")
 _ADDS = 13  # the argument of BINARY_OP for +=
 
 
@@ -50,14 +45,20 @@ class EntryNames:
         self.handed: list[tuple[int, int, str]] = []  # where an entry may get another name, how deep it is, and which
         self.names: list[tuple[str, int, str, int]] = []  # of an entry, how deep that is, which, where it is stored
         self._follow_name(name, 0, "")
-        stores = [at for at, each in enumerate(code) if each.opname.startswith("STORE_") and each.argval == name]
-        self.own = all(map(self._has_own_entries, stores))
+        self.stores = [at for at, each in enumerate(code) if each.opname.startswith("STORE_") and each.argval == name]
 
-    def are_shared(self) -> bool:
-        """Whether a change of what the container holds may miss another name of that."""
+    def sharing(self) -> int:
+        """Whether a change of what the container holds may miss another name of that: as `Growing.shared`."""
         deepest = max((depth for _, depth, _, _ in self.changes), default=0)
-        if deepest and not self.own:
-            return True
+        if (deepest and not self._is_made(2)) or self._are_handed_on(deepest):
+            return MOST_SHARED
+        return int(deepest > 1 and not self._is_made(1 + deepest))
+
+    def _is_made(self, levels: int) -> bool:
+        """Whether what is stored as the container is new, down to a level: 2 for the container and its entries."""
+        return all(stores_new(self.code, store, levels) for store in self.stores)
+
+    def _are_handed_on(self, deepest: int) -> bool:
         for at, depth, key in self.handed:
             changes = [place for place, _, other, _ in self.changes if _may_be_one(key, other)]
             if depth <= deepest and self.flow.meets_later(at, "", changes):
@@ -118,7 +119,7 @@ class EntryNames:
             self.handed.append((place, depth + 1, key))
         elif method in _PUTS:
             self.changes += [(place, depth, key, by)] if depth else []
-            if not _is_new(self.code, call - 1):
+            if not gives_new(self.code, call - 1):
                 self.handed.append((place, depth + 1, key))
             if method == "setdefault":
                 self._follow(call, depth + 1, key, by)
@@ -143,7 +144,7 @@ class EntryNames:
         if adds and not self.code[place - 1].opname.startswith("BINARY_SUBSCR"):
             if self._is_list(self.code.index(adds[-1]) - 1):
                 self.changes.append((at, depth + 1, key, by))
-        elif self.code[place].opname == "STORE_SUBSCR" and not _is_new(self.code, self._before(at) - 1):
+        elif self.code[place].opname == "STORE_SUBSCR" and not gives_new(self.code, self._before(at) - 1):
             self.handed.append((at, depth + 1, key))
 
     def _before(self, at: int) -> int:
@@ -211,49 +212,9 @@ class EntryNames:
             return taker is not None and taker.opname == "RETURN_VALUE"
         return self._is_returned(place_of(self.code, at, taker))
 
-    def _has_own_entries(self, store: int) -> bool:
-        """Whether nothing else knows the entries of what an instruction stores: they are made with it."""
-        code, at = self.code, store - 1
-        while at and code[at].opname in ("NOP", *_TURNS, "STORE_FAST"):  # of several names at once
-            at -= 1
-        each = code[at]
-        if each.opname.startswith("BUILD_") and each.opname != MADE:
-            return all(_is_new(code, part) for part in _parts(code, at))
-        if each.opname == MADE:
-            start = next(before for before in range(at, -1, -1) if code[before].opname == SKIPPED)
-            return _makes_entries(code[start:at])
-        parts = _parts(code, at) if each.opname.startswith("CALL") else []
-        made = [code[part - 1].argval for part in parts if code[part].opname == "MAKE_FUNCTION"]
-        if made and isinstance(made[0], CodeType):
-            return _makes_entries(outlined(plain_instructions(written.get(made[0], made[0]))))
-        name = str(code[parts[0]].argval) if parts else ""
-        return name in _MAKERS or (name in _EMPTY and len(parts) == 1)
-
     def _is_list(self, at: int) -> bool:
         """Whether an instruction may give a list, which is added in place."""
         return not self.code[at].opname.startswith(("LOAD_CONST", "COMPARE_", "FORMAT_"))
-
-
-def _parts(code: Sequence[Any], at: int) -> list[int]:
-    """The instructions that give what another one takes."""
-    return [before for before in range(at) if taker_of(code, before)[0] is code[at]]
-
-
-def _is_new(code: Sequence[Any], at: int) -> bool:
-    """Whether what an instruction gives is a number, a text, or a container that was made there."""
-    while code[at].opname in ("PRECALL", "KW_NAMES", "NOP"):
-        at -= 1
-    each = code[at]
-    if each.opname.startswith(_MAKES):
-        return True
-    starts = [before for before in range(at) if each.opname.startswith("CALL") and asked(code, before + 1) in _NEW]
-    return any(taker_of(code, before)[0] is each for before in starts)
-
-
-def _makes_entries(code: Sequence[Any]) -> bool:
-    """Whether a comprehension makes what it puts into its result."""
-    puts = [at for at, each in enumerate(code) if each.opname in ("LIST_APPEND", "MAP_ADD", "SET_ADD")]
-    return all(_is_new(code, at - 1) for at in puts)
 
 
 def _may_be_one(key: str, other: str) -> bool:

@@ -35,7 +35,7 @@ ASKING = (
 """The functions, of Python and of torch, that keep nothing of a list that they are given."""
 _BY_KEY = ("min", "max", "sorted", "sort", "nlargest", "nsmallest", "cond")
 """What calls a function that it is given, and keeps nothing of it."""
-_AT_ONCE = ("<listcomp>", "<setcomp>", "<dictcomp>")
+AT_ONCE = ("<listcomp>", "<setcomp>", "<dictcomp>")
 
 
 def asked(code: Sequence[Any], at: int) -> str:
@@ -56,7 +56,7 @@ def runs_at_once(code: Sequence[Any], made: int) -> bool:
     name = code[made].argval.co_name
     if name == "<genexpr>":
         return asked(code, before_cells(code, made)) in ASKING
-    return name in _AT_ONCE or (name == "<lambda>" and called_with(code, made) in _BY_KEY)
+    return name in AT_ONCE or (name == "<lambda>" and called_with(code, made) in _BY_KEY)
 
 
 def own(name: str) -> str:

@@ -57,13 +57,13 @@ def called_with(code: Sequence[Any], made: int) -> str:
     ends = [at for at in range(made, min(made + 4, len(code))) if code[at].opname in _MAKE]
     call, found = taker_of(code, ends[-1])[0] if ends else None, list[tuple[int, str]]()
     for at in range(made) if call is not None and call.opname.startswith("CALL") else ():
-        if name := _function_at(code, at):
+        if name := function_at(code, at):
             taker, depth = taker_of(code, at + (code[at + 1].opname == "MAKE_FUNCTION"))
             found += [(depth, name)] if taker is call else []
     return max(found, default=(0, ""))[1]
 
 
-def _function_at(code: Sequence[Any], at: int) -> str:
+def function_at(code: Sequence[Any], at: int) -> str:
     """The name of a function or a method that an instruction loads, or of what stands for it; empty for others."""
     thing = code[at].argval
     if isinstance(thing, FunctionType):
