@@ -328,8 +328,8 @@ def may_write(node: Node) -> bool:
 @lru_cache(maxsize=4096)
 def _is_write(name: str) -> bool:
     """Whether an operator writes in place, by its name."""
-    if writes(name):
-        return True
+    if writes(name) or name.startswith("py."):
+        return writes(name)  # `py.not_` writes nothing
     last = name.removeprefix("aten.").split(".")[0 if name.startswith("aten.") else -1]
     return last.endswith("_") and not re.match(r"__(?!i(?!nvert__|nt__|ndex__)|setitem)", last)
 

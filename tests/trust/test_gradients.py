@@ -122,19 +122,8 @@ def in_a_round(x: torch.Tensor) -> torch.Tensor:
     return total + torch.stack(kept) + torch.stack(list(x))
 
 
-FUNCTIONS = [
-    all_off,
-    part_off,
-    off_and_on,
-    decorated,
-    calls_decorated,
-    switched,
-    in_a_branch,
-    around_a_branch,
-    detached,
-    inferred,
-]
-FUNCTIONS += [rows_after, rows_inside, in_a_round]
+FUNCTIONS = [all_off, part_off, off_and_on, calls_decorated, switched, in_a_branch, around_a_branch, detached, inferred]
+FUNCTIONS += [decorated, rows_after, rows_inside, in_a_round]
 
 
 @pytest.mark.parametrize("process", FUNCTIONS)

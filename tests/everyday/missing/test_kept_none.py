@@ -236,3 +236,18 @@ def test_an_unknown_name_is_answered_with_all_inputs(feed, said) -> None:
     pipeline = loaded(_scaled, X, X[0])
     with pytest.raises(tracepack.SignatureError, match=rf"{said} input; expected x: f32\[N,M\], mask: f32\[M\] = None"):
         pipeline.run(feed)
+
+
+def _without_words(text, stop=None, lower=None):
+    words = text.split()
+    if lower:
+        words = [word.lower() for word in words]
+    if stop:
+        words = [word for word in words if word not in stop]
+    return words
+
+
+def test_a_list_of_texts_with_and_without_a_list_of_texts() -> None:
+    pipeline = loaded(_without_words, "A b C", ["b"], True)
+    for given in ({}, {"stop": ["C"]}, {"lower": True}, {"stop": [], "lower": False}, {"stop": ["c"], "lower": True}):
+        assert pipeline("b C c", **given) == _without_words("b C c", **given)
