@@ -73,7 +73,7 @@ def gives_new(code: Sequence[Any], at: int, levels: int = 1) -> bool:
         return _repeats_constants(code, at)
     if each.opname.startswith("CALL"):
         return _call_gives_new(code, at, levels)
-    return each.opname.startswith(_MAKES if levels == 1 else "LOAD_CONST")
+    return bool(each.opname.startswith(_MAKES if levels == 1 else "LOAD_CONST"))
 
 
 def _count(turns: Any) -> int:
