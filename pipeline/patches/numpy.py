@@ -66,7 +66,7 @@ _DRAWS = frozenset(
 
 
 def _is_drawn(frame: FrameType, name: str) -> bool:
-    """Whether numpy's generators call a function that makes arrays: their code, which is no frame, trusts its result."""
+    """Whether numpy's generators call a function that makes arrays: their code, which is no frame, trusts it."""
     code = frame.f_code
     if _DRAWS.isdisjoint(code.co_names):
         return False
