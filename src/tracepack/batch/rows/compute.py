@@ -11,7 +11,9 @@ import pyarrow as pa
 import torch
 
 from ...ops.graph.errors import BatchError, TracepackError
+from ...ops.graph.graph import Graph
 from ...ops.graph.sharing.memory import touched
+from ...pipeline.left_out.ways_without import ways_of
 from ...pipeline.pipeline import Pipeline
 from ..reading.parts import BadRow, Part, cell, taken
 from .columns import ColumnBinding, Values
@@ -48,9 +50,16 @@ class Work:
     id: str | None
 
     @cached_property
+    def graph(self) -> Graph:
+        """The graph that answers: another one where no column gives an argument that may be left out."""
+        given = {each.name.partition(".")[0] for each in self.binding.inputs}
+        ways = {way.names: way.program.graph for way in ways_of(self.pipeline.program)}
+        return ways.get(frozenset[str]().union(*ways) - given, self.pipeline.graph)
+
+    @cached_property
     def _writes(self) -> bool:
         """Whether a run may write into its inputs."""
-        return bool(touched(self.pipeline.graph).inputs())
+        return bool(touched(self.graph).inputs())
 
     @property
     def columns(self) -> set[str]:

@@ -44,7 +44,7 @@ def check_alone(work: Work, first: pa.Table, batch: int) -> None:
     Raises:
         BatchError: they do not, or a choice is made for all rows at once, which no few rows show.
     """
-    if choice := choice_for_all(work.pipeline.graph):
+    if choice := choice_for_all(work.graph):
         raise BatchError(DEPENDS, where=f"pipeline {work.pipeline.name!r}", got=choice, fix=ALONE)
     values, count = sound_values(work, first)
     rows = LoneRows(work, values, count)
@@ -64,7 +64,7 @@ class LoneRows:
     """
 
     def __init__(self, work: Work, values: Values, count: int) -> None:
-        self._work, self._values, self._narrow = work, values, is_narrow(work.pipeline.graph)
+        self._work, self._values, self._narrow = work, values, is_narrow(work.graph)
         self._end = time.monotonic() + _SECONDS
         self.alone: dict[int, Answers] = {}
         self._failing: dict[int, Exception] = {}

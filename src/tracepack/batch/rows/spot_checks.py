@@ -64,7 +64,7 @@ class SpotChecks:
 
     @cached_property
     def _narrow(self) -> bool:
-        return is_narrow(self._work.pipeline.graph)
+        return is_narrow(self._work.graph)
 
     def after(self, values: Values, begin: int, end: int, answers: list[Any], number: Callable[[int], int]) -> None:
         """Checks a run of several rows, if there is time for it.
