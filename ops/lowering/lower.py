@@ -30,6 +30,7 @@ from .export import Flat, programs
 from .gradients import Questions, with_plain_inputs, without_gradients, without_hooks
 from .layouts import LayoutQuestions
 from .mutation import EmptyBuffers
+from .patches.layers.nested_rows import NestedRows
 from .user_model.buffers import KeptData, Live
 from .user_model.isolate import Attribute, GuardedState, KeptAttributes, KeptModel, scratch
 from .user_model.quantized import with_plain_layers, with_plain_tensors
@@ -156,7 +157,9 @@ def lower_itself(
                     if not _takes(body, tensors):
                         error = error or fixes_ones(name)
                         continue
-                    body, spec = prove(body, tensors, reference, asks)
+                    with NestedRows() as nested:
+                        body, spec = prove(body, tensors, reference, asks)
+                    nested.refuse(name)
                     if questions.asks:
                         body = with_plain_inputs(body, reference, tensors)
                     if questions.decides:
