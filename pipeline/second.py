@@ -13,6 +13,7 @@ from ..ops.runtime.safety.card_indices import tried_on_cpu
 from .examples import Examples
 from .recheck.diff import difference
 from .recheck.mismatch import DIFFERS, NO_INPUT
+from .rules.loadable import refuse_other_addresses
 from .recheck.prune import deciding
 from .recheck.reach.later import Moves
 from .recheck.vary import shifted, varied
@@ -113,6 +114,7 @@ def _require_same(first: Recording, second: Recording) -> bool:
     """
     found = difference(first.whole, second.whole)
     if found is not None and not found.guarded:
+        refuse_other_addresses(found.what, str(found.line or ""))
         raise RecordError(
             f"{DIFFERS}: {found.what}",
             where=str(found.line or ""),

@@ -44,6 +44,20 @@ def refuse_unloadable(graph: Graph, where: str, known: Sequence[Any] = ()) -> No
                 ) from error
 
 
+def refuse_other_addresses(what: str, where: str) -> None:
+    """Refuses a difference of two recordings that is where an object lies.
+
+    Args:
+        what: the difference, with what was in the one and in the other.
+        where: the line.
+
+    Raises:
+        RecordError: it is that.
+    """
+    if len(set(_ADDRESS.findall(what))) > 1:
+        _refuse_addresses([what], where, [])
+
+
 def _refuse_addresses(tree: object, where: str, texts: Sequence[str]) -> None:
     shown = [found for leaf in leaves(tree) if isinstance(leaf, str) for found in _ADDRESS.findall(leaf)]
     for found in shown:
