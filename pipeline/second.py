@@ -13,12 +13,12 @@ from ..ops.runtime.safety.card_indices import tried_on_cpu
 from .examples import Examples
 from .recheck.diff import difference
 from .recheck.mismatch import DIFFERS, NO_INPUT
-from .rules.loadable import refuse_other_addresses
 from .recheck.prune import deciding
 from .recheck.reach.later import Moves
 from .recheck.vary import shifted, varied
 from .recording.random import settle
 from .recording.recorder import Recorder
+from .rules.loadable import refuse_other_addresses
 
 MOST_ROUNDS = 200
 """Of a loop on other data, on which it may never end."""

@@ -27,7 +27,9 @@ def _heard(original: Callable[..., Any], patch: Patch) -> Callable[..., Any]:
     return call
 
 
-_patches = [Patch(torch, name, _heard) for name in ("_nested_tensor_from_mask_left_aligned", "_nested_tensor_from_mask")]
+_patches = [
+    Patch(torch, name, _heard) for name in ("_nested_tensor_from_mask_left_aligned", "_nested_tensor_from_mask")
+]
 
 
 class NestedRows(Patched):
@@ -49,5 +51,7 @@ class NestedRows(Patched):
             LoweringError: it did.
         """
         if _asked:
-            what = "the model answers otherwise where all padding is on the right: torch makes nested tensors of it then"
+            what = (
+                "the model answers otherwise where all padding is on the right: torch makes nested tensors of it then"
+            )
             raise LoweringError(what, where=f"op {name!r}", fix=_FIX)
