@@ -52,6 +52,6 @@ class NestedRows(Patched):
         """
         if _asked:
             what = (
-                "the model answers otherwise where all padding is on the right: torch makes nested tensors of it then"
+                "the model answers otherwise where all padding is on the right: torch makes it nested tensors then"
             )
             raise LoweringError(what, where=f"op {name!r}", fix=_FIX)
