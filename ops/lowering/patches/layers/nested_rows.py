@@ -51,7 +51,5 @@ class NestedRows(Patched):
             LoweringError: it did.
         """
         if _asked:
-            what = (
-                "the model answers otherwise where all padding is on the right: torch makes it nested tensors then"
-            )
+            what = "the model answers otherwise where all padding is on the right: torch makes it nested tensors then"
             raise LoweringError(what, where=f"op {name!r}", fix=_FIX)
