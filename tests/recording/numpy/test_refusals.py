@@ -72,7 +72,7 @@ REFUSED = {
     "float": (lambda x: x * complex(x.numpy().sum()), DATA + "it was taken as a plain complex number"),
     "random": (
         lambda x: torch.from_numpy(np.random.permutation(x.numpy())),
-        "code that takes plain numbers failed on a number",
+        "numpy draws random numbers, as many as a size or a number of the run says",
     ),
     "an unknown function": (
         lambda x: np.apply_along_axis(len, 0, x.numpy()),

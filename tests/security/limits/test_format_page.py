@@ -83,9 +83,9 @@ ROWS: dict[str, tuple[str, ...]] = {
         "{}; {}", "ops.runtime.primitives.nesting.MOST_NESTED", "ops.runtime.primitives.nesting.MOST_LEVELS"),
     "bits of an integer, and": ("{}, and {}", f"{BOUNDED}.MOST_BITS", f"{TABLES}.MOST_STATISTIC"),
     "characters of a block": (
-        "{}; {}; {}; {}; {}", f"{CODE}.running.LONGEST", f"{CODE}.allowed._MOST_STARS",
+        "{}; {}; {}; {}; {}; {}", f"{CODE}.running.LONGEST", f"{CODE}.allowed._MOST_STARS",
         f"{CODE}.one_run.metering.MOST_DEEP", f"{CODE}.objects.made_classes._MOST_BASES",
-        f"{CODE}.objects.user_names._LONGEST"),
+        f"{CODE}.objects.user_names._LONGEST", f"{CODE}.block_tensors.MOST_RANK"),
     "digits of a text": ("{}", f"{BOUNDED}.MOST_DIGITS"),
     "keys of one hash": ("{}", f"{TABLES}.MOST_ALIKE"),
     "characters of the texts that are sorted": ("{}", "ops.runtime.primitives.lists.sorting.MOST_COMPARED"),
