@@ -103,7 +103,7 @@ class Heads(torch.nn.Module):
         self.attention = torch.nn.MultiheadAttention(8, 2, batch_first=True, add_bias_kv=True)
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        return self.attention(x, x, x, attn_mask=mask)[0].contiguous()  # type: ignore[no-any-return]
+        return self.attention(x, x, x, attn_mask=mask)[0].contiguous()
 
 
 def test_a_size_that_no_run_can_change_alone_is_no_number() -> None:

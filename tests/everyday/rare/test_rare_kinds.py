@@ -7,10 +7,9 @@ import copy
 import pytest
 import torch
 
-import tracepack
 from tests.everyday.case import loaded
+from tests.everyday.rare.holding import held, same
 from tests.everyday.rare.rare_kinds import FOLLOWED, RARE_KINDS
-from tests.everyday.rare.test_rare_sides import same
 
 EXAMPLE = (torch.tensor([1.0, 2.0, 3.0]), [3, 1, 2], "2024-01-05")
 LEADING = [
@@ -24,28 +23,13 @@ LEADING = [
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("process", RARE_KINDS)
 def test_what_a_rare_side_gives_keeps_its_class(process) -> None:
-    held(process)
+    held(process, EXAMPLE, LEADING)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("process", RARE_KINDS)
 def test_what_a_rare_side_gives_where_no_block_can_stand(process, no_blocks) -> None:
-    held(process)
-
-
-def held(process) -> None:
-    """Checks a function on data that lead to its rare side; a refusal at trace or at run is right, too."""
-    try:
-        mod = loaded(process, *copy.deepcopy(EXAMPLE))
-    except tracepack.RecordError:
-        return
-    assert same(mod(*EXAMPLE), process(*copy.deepcopy(EXAMPLE)))
-    for given in LEADING:
-        try:
-            found = mod(*copy.deepcopy(given))
-        except tracepack.TracepackError:
-            continue
-        assert same(found, process(*copy.deepcopy(given))), given
+    held(process, EXAMPLE, LEADING)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
