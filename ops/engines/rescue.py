@@ -122,6 +122,7 @@ class Engaged:
         self._alike = set(_compared_sizes(artefact, engine))  # at these sizes
         self._agrees = dict.fromkeys(self._alike, True)  # and where that follows
         self._boxes = SizeBoxes.read_all(artefact.description.get(BOXES))
+        self._agreed: list[SizeBoxes] | None = None  # those that count at the sizes of `_alike`
         self._within = _within(region, tolerance)
         forgets_in_forks(self)
 
@@ -151,6 +152,7 @@ class Engaged:
                 self._memory = early.memory if early else NewMemory(sum(weight.nbytes for weight in weights))
                 self._open = self.engine.open(self.artefact, self.region, self.reference.device)
                 self._memory.gather_soon()
+                self._agree()
                 release(weights)
             return self._open
 
@@ -228,10 +230,16 @@ class Engaged:
         sizes = tuple([value.shape for value in values])
         if self.region.guarded is not None:
             return False
-        if sizes not in self._alike and not any(boxes.hold(sizes, self._alike) for boxes in self._boxes):
+        agreed = self._agree() if self._agreed is None else self._agreed
+        if sizes not in self._alike and not any(boxes.hold(sizes) for boxes in agreed):
             return False
         self._note(sizes, True)
         return True
+
+    def _agree(self) -> list[SizeBoxes]:
+        """Finds the boxes that count, which takes longer than to ask them: not at the first call of a new size."""
+        self._agreed = [boxes.agreed(self._alike) for boxes in self._boxes]
+        return self._agreed
 
     def _note(self, sizes: Sizes, agrees: bool) -> None:
         if len(self._agrees) >= MOST_SIZES:
@@ -275,6 +283,7 @@ class Engaged:
         self._note(sizes, agrees)
         if agrees and len(self._alike) < MOST_SIZES:
             self._alike.add(sizes)
+            self._agree()
         return agrees
 
     def described(self) -> Artefact:

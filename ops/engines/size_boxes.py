@@ -38,13 +38,16 @@ class SizeBoxes:
     shapes: tuple[tuple[int | str, ...], ...]
     boxes: tuple[Box, ...]
 
-    def hold(self, sizes: Sequence[Sequence[int]], agreed: Collection[Sizes]) -> bool:
-        """Whether some sizes lie in a box at all corners of which the engine agreed."""
-        found = _bound(self.shapes, sizes)
+    def agreed(self, sizes: Collection[Sizes]) -> SizeBoxes:
+        """The boxes at all corners of which the engine agreed, where it did so at some sizes."""
+        kept = (box for box in self.boxes if all(self._at(corner) in sizes for corner in _corners(box)))
+        return SizeBoxes(self.shapes, tuple(kept))
+
+    def hold(self, sizes: Sequence[Sequence[int]]) -> bool:
+        """Whether some sizes lie in a box."""
+        found = _bound(self.shapes, sizes) if self.boxes else None
         return found is not None and any(
-            all(low <= found[name] <= high for name, (low, high) in box.items())
-            and all(self._at(corner) in agreed for corner in _corners(box))
-            for box in self.boxes
+            all(low <= found[name] <= high for name, (low, high) in box.items()) for box in self.boxes
         )
 
     def _at(self, point: Mapping[str, int]) -> Sizes:

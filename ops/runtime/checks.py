@@ -72,6 +72,43 @@ def tensor_check(
     return check
 
 
+def sizes_check(types: Sequence[TensorType], facts: Facts) -> Callable[..., bool]:
+    """Makes the function that tells at once whether plain tensors fit, and says nothing of what does not.
+
+    Args:
+        types: a type for each input.
+        facts: the symbols and the guards over them.
+
+    Returns:
+        A function of the flat inputs, of the dtypes of their types, that is true where they are contiguous and
+        `tensor_check` raises nothing.
+    """
+    numbered = range(len(types))
+    conditions = [f"len(s{index}) == {len(types[index].shape)} and x{index}.is_contiguous()" for index in numbered]
+    for index, kind in enumerate(types):
+        for dim, size in enumerate(kind.shape):
+            first = facts.symbols[size] if isinstance(size, str) else None
+            if first != (index, dim):
+                conditions.append(f"s{index}[{dim}] == {size if first is None else 's{}[{}]'.format(*first)}")
+    named = [f"s{index}[{dim}]" for index, dim in facts.symbols.values()]
+    conditions += [f"g{number}({', '.join(named)})" for number in range(len(facts.guards))]
+    names = ", ".join(f"x{index}" for index in numbered)
+    shapes = "; ".join(f"s{index} = x{index}.shape" for index in numbered)
+    source = f"def fit({names}):\n    {shapes}\n    return {' and '.join(conditions)}"
+    guards = {f"g{number}": guard.compile(facts.symbols) for number, guard in enumerate(facts.guards)}
+    namespace: dict[str, Any] = {**guards}
+    exec(compile(source, "<tracepack sizes>", "exec"), namespace)
+    fit: Callable[..., Any] = namespace["fit"]
+
+    def fits(*values: Any) -> bool:
+        try:
+            return bool(fit(*values))
+        except (ArithmeticError, ValueError, TypeError):  # see `_holds`
+            return False
+
+    return fits
+
+
 def _key(values: Sequence[Any]) -> Any:
     """All that a check asks of plain tensors; None for other values, and where torch follows what is asked."""
     if torch.compiler.is_dynamo_compiling() or torch._C._is_tracing():

@@ -91,14 +91,14 @@ class Plan:
         return self.fast.source  # type: ignore[attr-defined, no-any-return]
 
     @property
-    def alone(self) -> Callable[..., Any] | None:
+    def alone(self) -> EngineCall | None:
         """The engine outside of torch that runs all of the graph, with one result; None where there is more to run."""
         nodes, output = self.graph.nodes, self.graph.output
         call = self.engines.get(id(nodes[0])) if nodes else None
         if call is None or not call.apart or call.count != len(nodes) or call.kept or len(call.outputs) != 1:
             return None
         same = len(call.inputs) == len(self.graph.inputs) and all(map(is_, call.inputs, self.graph.inputs))
-        return call.function if same and output is call.outputs[0] else None
+        return call if same and output is call.outputs[0] else None
 
     @property
     def homes(self) -> list[Device]:

@@ -12,21 +12,29 @@ nothing catches one that comes inside a `finally`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import is_
 from textwrap import indent
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
 from ...ops.graph.frozen_class import frozen_object
+from ...ops.graph.graph import BodyCall, Node
+from ...ops.graph.program import Program
 from ...ops.graph.types import SCALARS, STRINGS, TensorType, Type
+from ...ops.runtime.checks import sizes_check
 from ...ops.runtime.node_errors import fail
 from ...ops.tracing_hook import current
+from .transforms import is_made_graph
+
+if TYPE_CHECKING:
+    from ...ops.runtime.engine_call import EngineCall
 
 _SOURCE = """\
 def make(T, seen, slowly, fast, enabled, enable, transform, fail, keys, kinds, homes, convert, arrive, followed, texts,
-         alone):
+         alone, fit):
     {bind}
     def entry(feed):
         if type(feed) is dict and len(feed) == {count}:
@@ -77,6 +85,47 @@ if transform() is None:
 Run = Callable[[Mapping[str, Any]], Any]
 
 
+MOST_SIGNATURES = 4096  # signatures remembered as checked; beyond that number inputs are checked in every run
+
+
+@frozen_object
+class Alone:
+    """An engine outside of torch that runs all of a plan.
+
+    Attributes:
+        run: the engine, as a function of the flat inputs with one result.
+        fits: whether tensors of other sizes fit the signature; None where more decides whether the recording holds.
+    """
+
+    run: Callable[..., Any]
+    fits: Callable[..., bool] | None
+
+    @staticmethod
+    def of(call: EngineCall | None, program: Program) -> Alone | None:
+        """The engine of a call; None where there is none."""
+        if call is None:
+            return None
+        types, facts = program.parameters.types, program.facts
+        kinds = [kind for kind in types if isinstance(kind, TensorType)]
+        alike = len(kinds) == len(types) and all(_asks_the_same(node, program) for node in call.checks)
+        return Alone(call.function, sizes_check(kinds, facts) if alike else None)
+
+
+def _asks_the_same(node: Node, program: Program) -> bool:
+    """Whether a node is the call of an op that asks of its inputs what the signature of the pipeline asks of them."""
+    if not isinstance(node.target, BodyCall):
+        return False
+    given, body, inputs = node.args, node.target.body, program.graph.inputs
+    types = [value.type for value in body.graph.inputs]
+    return (
+        len(given) == len(inputs)
+        and all(map(is_, given, inputs))
+        and types == list(program.parameters.types)
+        and body.facts.symbols == program.facts.symbols
+        and list(map(str, body.facts.guards)) == list(map(str, program.facts.guards))
+    )
+
+
 @frozen_object
 class EntryInputs:
     """The flat inputs of a pipeline in which each parameter is one tensor, number, text or list of texts.
@@ -106,7 +155,7 @@ CLASSES: dict[Type, type] = {kind: python for python, kind in SCALARS.items()}
 
 
 def make_entry(
-    inputs: EntryInputs, fast: Callable[..., Any], slowly: Run, seen: Set[Any], alone: Callable[..., Any] | None = None
+    inputs: EntryInputs, fast: Callable[..., Any], slowly: Run, seen: set[Any], alone: Alone | None = None
 ) -> Run:
     """The function behind `Pipeline.run` for inputs of plain classes.
 
@@ -117,6 +166,7 @@ def make_entry(
         seen: the signatures that were checked; the set may grow later.
         alone: the engine outside of torch that runs all of the plan, with one result; None where there is more to run.
     """
+    fits = None if alone is None else alone.fits
     count = len(inputs.names)
     names = [f"x{i}" for i in range(count)]
     given = ", ".join(f"[*{x}]" if kind == STRINGS else x for x, kind in zip(names, inputs.types, strict=True))
@@ -124,7 +174,7 @@ def make_entry(
         bind="; ".join(f"k{i} = keys[{i}]; d{i} = kinds[{i}]; h{i} = homes[{i}]" for i in range(count)),
         count=count,
         fetch="; ".join(f"x{i} = feed[k{i}]" for i in range(count)),
-        tests=_tests(inputs, names),
+        tests=_tests(inputs, names, fits is not None),
         run=indent((_BY_PLAN if alone is None else _BY_ENGINE).format(names=given), " " * 16).strip(),
         convert="\n                ".join(_conversions(inputs, names)) or "pass",
     )
@@ -134,7 +184,7 @@ def make_entry(
         torch.Tensor, seen, slowly, fast,
         torch.is_grad_enabled, torch._C._set_grad_enabled, torch._C._functorch.peek_interpreter_stack, fail,
         tuple(inputs.names), tuple(map(_plain, inputs.types)), inputs.homes, _convert, _arrive,
-        _followed(inputs), _are_texts, alone,
+        _followed(inputs), _are_texts, None if alone is None else alone.run, fits and _new_sizes(fits, seen),
     )  # fmt: skip
     return entry
 
@@ -184,8 +234,27 @@ def _arrive(value: Any, device: torch.device) -> Any:
     return value.to(device) if type(value) is torch.Tensor else value
 
 
-def _tests(inputs: EntryInputs, names: Sequence[str]) -> str:
-    """The generated condition that holds where the signature of the inputs was checked before."""
+def _new_sizes(fits: Callable[..., bool], seen: set[Any]) -> Callable[..., bool]:
+    """What tells whether tensors fit the signature, as a slow run would find, and remembers theirs."""
+
+    def fit(*values: torch.Tensor) -> bool:
+        if is_made_graph() or current() is not None or not fits(*values):
+            return False
+        remember(seen, tuple([(value.shape, value.stride()) for value in values]))
+        return True
+
+    return fit
+
+
+def remember(seen: set[Any], key: Any) -> None:
+    """Adds the signature of inputs that were checked, and forgets all others where they are too many."""
+    if len(seen) >= MOST_SIGNATURES:
+        seen.clear()
+    seen.add(key)
+
+
+def _tests(inputs: EntryInputs, names: Sequence[str], fits: bool) -> str:
+    """The generated condition that holds where the signature of the inputs was checked before, or is now."""
     found, key = [], ""
     for i, (x, kind, home) in enumerate(zip(names, inputs.types, inputs.homes, strict=True)):
         if isinstance(kind, TensorType):
@@ -198,4 +267,5 @@ def _tests(inputs: EntryInputs, names: Sequence[str]) -> str:
         else:
             found.append(f"type({x}) is d{i}")
     followed = [] if _followed(inputs) is None else ["not followed()"]
-    return " and ".join([*found, f"({key}) in seen", *followed])
+    known = f"(({key}) in seen or fit({', '.join(names)}))" if fits else f"({key}) in seen"
+    return " and ".join([*found, known, *followed])

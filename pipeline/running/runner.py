@@ -37,7 +37,7 @@ from ...ops.tracing_hook import current, recording
 from ..left_out.way_runners import WayRunners
 from .binding import Binding
 from .conditions import pins
-from .fast_entry import CLASSES, EntryInputs, make_entry
+from .fast_entry import CLASSES, Alone, EntryInputs, make_entry, remember
 from .handed import Looking, at_home, give_back
 from .marks import Marks
 from .transforms import Freezing, Taking, is_differentiated, is_made_graph, is_traced
@@ -45,8 +45,6 @@ from .transforms import Freezing, Taking, is_differentiated, is_made_graph, is_t
 if TYPE_CHECKING:
     from ...ops.runtime.engine_call import EngineCall
     from ...ops.runtime.safety.budget import Budget
-
-MOST_SIGNATURES = 4096  # signatures remembered as checked; beyond that number inputs are checked in every run
 
 
 class Runner:
@@ -107,7 +105,8 @@ class Runner:
         inputs = None if self.grad or self._budget is not None else self._entry_inputs()
         entry: Callable[[Mapping[str, Any]], Any] = self.run_slowly
         if inputs is not None:
-            function, alone = (self.plan.fast, self.plan.alone) if inputs.are_tensors else (self.plan.checked, None)
+            alone = Alone.of(self.plan.alone, self.program) if inputs.are_tensors else None
+            function = self.plan.fast if inputs.are_tensors else self.plan.checked
             entry = make_entry(inputs, function, self.run_slowly, self.seen, alone)
             # What torch's compiler traces in its place: the signatures that were seen would fix the sizes.
             entry._torchdynamo_inline = self.run_slowly  # type: ignore[attr-defined]  # torch's
@@ -186,9 +185,7 @@ class Runner:
         if self.writes:
             give_back(given, flat)
         if key is not None and not fast:
-            if len(self.seen) >= MOST_SIGNATURES:
-                self.seen.clear()
-            self.seen.add(key)
+            remember(self.seen, key)
         return result
 
     def _run_recorded(self, given: Sequence[Any]) -> Any:

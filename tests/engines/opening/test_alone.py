@@ -111,3 +111,38 @@ def test_more_than_one_result_is_the_plan_s(monkeypatch: pytest.MonkeyPatch) -> 
     assert made._runner.plan.alone is None
     x = torch.rand(2, 6)
     torch.testing.assert_close(made.run({"x": x}), {"a": x.tanh() * 2, "b": x.exp() + 1})
+
+
+def test_new_sizes_that_fit_need_no_slow_run(weight: torch.Tensor, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("candidate", "search"):
+        monkeypatch.setattr(f"tracepack.pipeline.optimizing.{module}.interleaved", in_turn)
+
+    class Product(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.sigmoid(x @ weight) if x.shape[0] < 40 else x @ weight
+
+    process = Product()
+    op = tracepack.script(process)
+    made = tracepack.trace(lambda x: op(x), torch.rand(3, 6))
+    made.optimize([{"x": torch.rand(3, 6)}], engines=["onnxruntime"])
+    assert made._runner.plan.alone is not None
+    slow: list[torch.Size] = []
+    run_slowly = made._runner.run_slowly
+
+    def counted(feed: dict[str, torch.Tensor]) -> object:
+        slow.append(feed["x"].shape)
+        return run_slowly(feed)
+
+    monkeypatch.setattr(made._runner, "run_slowly", counted)
+    monkeypatch.setattr(made._runner, "run", made._runner.entry())  # as the first run makes it
+    for rows in (5, 4, 1, 5, 39):
+        x = torch.rand(rows, 6)
+        torch.testing.assert_close(made.run({"x": x}), process(x))
+    assert slow == []
+    turned = torch.rand(6, 7).t()
+    torch.testing.assert_close(made.run({"x": turned}), process(turned))
+    assert slow == [(7, 6)]
+    for wrong in (torch.rand(40, 6), torch.rand(3, 5), torch.rand(2, 3, 6), torch.rand(6)):
+        with pytest.raises(tracepack.SignatureError, match="N < 40|'x'"):
+            made.run({"x": wrong})
+        assert slow[-1] == wrong.shape

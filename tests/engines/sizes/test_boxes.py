@@ -38,9 +38,9 @@ def test_a_box_needs_all_its_corners() -> None:
     assert found.boxes == ({"n": (4, 16), "k": (8, 32)},)
     agreed = {sizes(*corner) for corner in corners}
     for n, k in product(range(1, 20), range(6, 36)):
-        assert found.hold(sizes(n, k), agreed) is (4 <= n <= 16 and 8 <= k <= 32)
+        assert found.agreed(agreed).hold(sizes(n, k)) is (4 <= n <= 16 and 8 <= k <= 32)
     for corner in corners:
-        assert not found.hold(sizes(5, 9), agreed - {sizes(*corner)})
+        assert not found.agreed(agreed - {sizes(*corner)}).hold(sizes(5, 9))
         assert {"n": (4, 16), "k": (8, 32)} not in boxes(*(each for each in corners if each != corner)).boxes
 
 
@@ -52,10 +52,10 @@ def test_one_is_no_end_of_a_range() -> None:
 
 def test_sizes_of_one_name_are_equal() -> None:
     found, agreed = boxes((4, 8), (16, 8)), {sizes(4, 8), sizes(16, 8)}
-    assert found.hold(sizes(5, 8), agreed)
-    assert not found.hold((torch.Size((5, 3, 8)), torch.Size((6,))), agreed)
-    assert not found.hold((torch.Size((5, 4, 8)), torch.Size((5,))), agreed)
-    assert not found.hold((torch.Size((5, 3)), torch.Size((5,))), agreed)
+    assert found.agreed(agreed).hold(sizes(5, 8))
+    assert not found.agreed(agreed).hold((torch.Size((5, 3, 8)), torch.Size((6,))))
+    assert not found.agreed(agreed).hold((torch.Size((5, 4, 8)), torch.Size((5,))))
+    assert not found.agreed(agreed).hold((torch.Size((5, 3)), torch.Size((5,))))
 
 
 def test_where_the_exporter_proved_nothing_there_is_no_box() -> None:
