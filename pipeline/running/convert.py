@@ -6,8 +6,9 @@ no dtype that anybody chose, so they alone are rounded to a narrower one, as `to
 
 from __future__ import annotations
 
+import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,10 @@ def converted(value: Any, kind: Type, where: str) -> Any:
     """
     table = not isinstance(value, torch.Tensor | np.ndarray) and attribute(value, "to_numpy") is not None
     if table:
-        value = value.to_numpy()
+        array = value.to_numpy()
+        if isinstance(kind, TensorType) and _is_large(array, kind):
+            _require_exact([item for column in _columns(value) for item in _listed(column)], kind, where)
+        value = array
     if isinstance(kind, TensorType):
         return _to_tensor(value, kind, where, table)
     if isinstance(kind, ListType):
@@ -91,8 +95,8 @@ def _array(value: Any, kind: TensorType, where: str) -> np.ndarray[Any, Any]:
         return array.astype(bool)  # numbers of no dtype fit every one
     if array.dtype.kind not in "biufc":
         raise _no_number(value, kind, where)
-    if array.dtype.kind == "f" and np.any(np.abs(array) >= 2**53):
-        array = _exact(array, np.asarray(value, object), kind, where)
+    if _is_large(array, kind):
+        array = _exact(array, [_plain(item) for item in np.asarray(value, object).flat], kind, where)
     return array.astype(f"{array.dtype.kind}{array.dtype.itemsize}")  # torch knows no other name of a dtype
 
 
@@ -105,13 +109,56 @@ def _no_number(value: Any, kind: TensorType, where: str) -> SignatureError:
     return SignatureError("an integer of more than 64 bits", where=f"input {where!r}", expected=kind)
 
 
-def _exact(array: np.ndarray[Any, Any], items: Any, kind: TensorType, where: str) -> np.ndarray[Any, Any]:
+def _is_large(array: Any, kind: TensorType) -> bool:
+    """Whether some floats are so large that, had they been integers, not all would be the same in the dtype."""
+    return isinstance(array, np.ndarray) and array.dtype.kind == "f" and bool(np.any(np.abs(array) >= 2 ** _bits(kind)))
+
+
+def _bits(kind: TensorType) -> int:
+    """The binary digits of a dtype's numbers; of integers those of numpy's floats, which they come through."""
+    dtype = getattr(torch, kind.dtype)
+    return 1 - int(math.log2(torch.finfo(dtype).eps)) if dtype.is_floating_point else 53
+
+
+def _exact(array: np.ndarray[Any, Any], items: Sequence[Any], kind: TensorType, where: str) -> np.ndarray[Any, Any]:
     """The array that numpy made of some items: it makes floats of integers where others are floats, or beyond 2**63."""
-    if all(isinstance(item, int) and 0 <= item < 2**64 for item in items.flat):
-        return np.asarray(items.astype(np.uint64))
-    if any(isinstance(item, int) and float(item) != item for item in items.flat):
-        raise _lost("integers beyond 2**53", kind, where)
+    if all(isinstance(item, int) and 0 <= item < 2**64 for item in items):
+        return np.array(items, np.uint64).reshape(array.shape)
+    _require_exact(items, kind, where)
     return array
+
+
+def _require_exact(items: Iterable[Any], kind: TensorType, where: str) -> None:
+    """Refuses integers that are other numbers in a dtype: floats alone are rounded.
+
+    Raises:
+        SignatureError: there is one.
+    """
+    dtype, bits = getattr(torch, kind.dtype), _bits(kind)
+    dtype = dtype if dtype.is_floating_point else torch.float64
+    for item in items:
+        if not isinstance(item, int) or abs(item) <= 2**bits:
+            continue
+        if abs(item) > sys.float_info.max or torch.tensor(float(item), dtype=dtype).item() != item:
+            raise _lost(f"integers beyond 2**{bits}", kind, where)
+
+
+def _columns(table: Any) -> list[Any]:
+    """The columns of a table, or the one that is given."""
+    items = attribute(table, "items") if attribute(table, "columns") is not None else None
+    return [table] if items is None else [column for _, column in items()]
+
+
+def _listed(column: Any) -> Iterable[Any]:
+    """The items of a column, as Python knows them: integers stay so beside missing ones."""
+    reader = next((found for name in ("tolist", "to_list", "to_pylist") if (found := attribute(column, name))), None)
+    return map(_plain, reader() if reader is not None else ())
+
+
+def _plain(item: Any) -> Any:
+    """A number of Python for one of numpy or torch."""
+    single = isinstance(item, np.generic) or (isinstance(item, torch.Tensor | np.ndarray) and item.ndim == 0)
+    return item.item() if single else item
 
 
 def _lost(got: Any, kind: TensorType, where: str) -> SignatureError:

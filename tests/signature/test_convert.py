@@ -56,6 +56,14 @@ def test_equal_numbers_of_another_kind(value: Any, dtype: torch.dtype) -> None:
         ([2**64 - 1], torch.int64, "from uint64 to int64"),
         ([2**53 + 1, 2.0], torch.int64, "from integers beyond 2**53 to int64"),
         ([2**53 + 1, 0.5], torch.float64, "from integers beyond 2**53 to float64"),
+        ([np.int64(2**53 + 1), 0.5], torch.float64, "from integers beyond 2**53 to float64"),
+        ([np.int64(2**53 + 1), 1.0], torch.int64, "from integers beyond 2**53 to int64"),
+        ([torch.tensor(2**53 + 1), torch.tensor(1.5)], torch.float64, "from integers beyond 2**53 to float64"),
+        ([2**24 + 1, 0.5], torch.float32, "from integers beyond 2**24 to float32"),
+        ([2**11 + 1, 0.5], torch.float16, "from integers beyond 2**11 to float16"),
+        ([np.array([2**24 + 1, 1]), np.array([0.5, 1.0])], torch.float32, "from integers beyond 2**24 to float32"),
+        (pandas.Series([2**53 + 1, None], dtype="Int64"), torch.float64, "from integers beyond 2**53 to float64"),
+        (pandas.DataFrame({"a": [2**53 + 1], "b": [0.5]}), torch.float64, "from integers beyond 2**53 to float64"),
         ([65520.0], torch.float16, "from float64 to float16"),
         ([1e6], torch.float8_e4m3fn, "from float64 to float8_e4m3fn"),
         ([float("inf")], torch.float8_e4m3fn, "from float64 to float8_e4m3fn"),
@@ -180,3 +188,17 @@ def test_what_has_no_numbers_to_compare_is_refused(value: Any) -> None:
 def test_eight_bits_of_floats_are_converted() -> None:
     mod = converting(lambda x: x * 2, torch.tensor([1, 2]))
     assert mod(torch.tensor([1.0, 2.0, 3.0]).to(torch.float8_e4m3fn)).tolist() == [2, 4, 6]
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "wanted"),
+    [
+        ([2**24, 0.5], torch.float32, [2.0**24, 0.5]),
+        ([2**24 + 2, 0.1], torch.float32, [2.0**24 + 2, 0.10000000149011612]),
+        ([16777217.0, 3], torch.float32, [16777216.0, 3.0]),  # a float is rounded, as by `torch.tensor`
+        ([np.int64(2**54), 1e300], torch.float64, [2.0**54, 1e300]),
+        (pandas.Series([2**54, 5], dtype="Int64"), torch.float64, [2.0**54, 5.0]),
+    ],
+)
+def test_integers_beside_floats_that_are_kept(value: Any, dtype: torch.dtype, wanted: list[float]) -> None:
+    assert converting(lambda x: x + 0, torch.ones(2, dtype=dtype))(value).tolist() == wanted

@@ -98,6 +98,14 @@ def texts_and_numbers(t, x):
     return torch.tensor([float(len(text)) for text in t]) / x.max().clamp(min=30.0)
 
 
+def with_the_first(t):
+    return [f"{text} {t[0]}" for text in t]
+
+
+def with_the_last(t):
+    return [f"{text} {t[-1]}" for text in t]
+
+
 TIED: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
     *((each, (X,)) for each in (
         any_is_large, over_the_largest, without_what_is_missing, less_the_large_ones, above_a_quantile, over_the_norm,
@@ -120,6 +128,14 @@ def test_rows_that_are_tied_by_others_than_the_first_are_refused(
     assert not list((tmp_path / "out").glob("part-*"))
     done = tracepack.batch.run(mod, rows, tmp_path / "alone", batch_size=1)
     assert (done.rows, done.errors) == (ROWS, 0)
+
+
+@pytest.mark.parametrize("process", [with_the_first, with_the_last])
+def test_rows_that_are_tied_are_refused_where_those_of_the_source_are_alike(process: Any, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"t": ["a"] * ROWS}), tmp_path / "rows.parquet")
+    text = refusal(tracepack.trace(process, T), tmp_path / "rows.parquet", tmp_path / "out", batch_size=64)
+    assert text.startswith(f"output 'output': {DEPENDS}; got ")
+    assert " beside empty texts" in text
 
 
 # -- rows that are not tied --------------------------------------------------------------------------------------

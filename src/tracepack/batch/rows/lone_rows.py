@@ -135,8 +135,9 @@ class LoneRows:
                 if self._is_late():
                     return
                 mine = picked(self._values, [row])
-                with _none_of_the_source():
-                    self._check(joined(mine, company, mine), {0: row, count + 1: row}, f" beside {said}")
+                with _none_of_the_source():  # alone at one end: a function may look at the first row, or at the last
+                    self._check(joined(mine, company), {0: row}, f" beside {said}")
+                    self._check(joined(company, mine), {count: row}, f" beside {said}")
         for company in large_rows(self._work.pipeline, others):
             for place in {0, count // 2, count - 1}:
                 if self._is_late():
