@@ -97,7 +97,7 @@ def blamed(error: Exception, process: Callable[..., Any], examples: Examples) ->
         with torch.no_grad(), undo.restored(), undo, muted(), plainly():  # what models leave behind counts
             process(*args, **kwargs)
     except Exception as own:
-        return own if isinstance(own, TracepackError) else with_line_noted(own)
+        return own if isinstance(own, TracepackError) else _without_card(own) or with_line_noted(own)
     line, mine = str(raising_line(error.__traceback__) or ""), own_line(error.__traceback__)
     line = line if mine is None or str(mine) == line else f"{line}, called by {mine}"
     if "TracedStr" in str(error) or "must be str" in str(error):
@@ -138,6 +138,21 @@ def blamed(error: Exception, process: Callable[..., Any], examples: Examples) ->
         got=f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}",
         fix=instead(raising_line(error.__traceback__))
         or "Keep it in arithmetic and torch functions, or do it before, and pass what it gives as an argument.",
+    )
+    found.__cause__ = error
+    return found
+
+
+def _without_card(error: Exception) -> RecordError | None:
+    """The error of a function that names a card which this machine lacks; None for any other."""
+    if torch.cuda.is_available() or not re.search(r"compiled with CUDA|NVIDIA driver|CUDA driver", str(error)):
+        return None
+    found = RecordError(
+        "the function names a GPU, and this machine has none",
+        where=str(own_line(error.__traceback__) or ""),
+        got=str(error).splitlines()[0],
+        fix="Leave the device out: each op moves its inputs to its own, tracepack.script(model, device=0), and the "
+        "one for torch code is chosen at load.",
     )
     found.__cause__ = error
     return found

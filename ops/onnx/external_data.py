@@ -67,7 +67,8 @@ def _refuse(model: memoryview, where: str) -> None:
                 raise GraphError(
                     "the ONNX model takes a tensor from another file, which an archive cannot hold",
                     where=where,
-                    fix="Write it as one file, below 2 GB: onnx.save(onnx.load(path), new_path).",
+                    fix="Write it as one file, below 2 GB: onnx.save(onnx.load(path), new_path); onnx.load leaves "
+                    "sparse tensors where they are, so make these dense before.",
                 )
 
 

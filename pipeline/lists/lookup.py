@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,7 @@ def lookup(table: Any, keys: Any, default: Any = ...) -> Any:
     if not isinstance(recorder, Recorder) or not (is_traced(keys) or isinstance(keys, torch.Tensor)):
         plain = table.tolist() if hasattr(table, "tolist") else table
         return tables.lookup_all(plain, keys, *rest) if many else tables.lookup(plain, keys, *rest)
+    _refuse_tensors(recorder, table, many)
     plain = plain_table(recorder, table)
     if not many:
         return recorder.scalar("lookup", plain, keys, *rest)
@@ -62,3 +64,15 @@ def lookup(table: Any, keys: Any, default: Any = ...) -> Any:
     elif isinstance(keys, torch.Tensor) and recorder.rank(keys):
         found.sized_by = lambda: recorder.scalar("size", keys, 0)
     return found
+
+
+def _refuse_tensors(recorder: Recorder, table: Any, many: bool) -> None:
+    """Refuses tables that hold, or are, tensors or values of the recording, with the form that takes them."""
+    if isinstance(table, torch.Tensor):
+        recorder.refuse("a tensor is given as a table", "Write table[keys].")
+    entries = list(table.values() if isinstance(table, Mapping) else table)
+    if any(isinstance(entry, torch.Tensor) for entry in entries):
+        form = "torch.stack([*table.values()])[ids], of ids of its rows" if many else "table[key]"
+        recorder.refuse("a table of tensors is given", f"Write {form}.")
+    if any(map(is_traced, entries)):
+        recorder.refuse("a table whose entries are decided at run time is given", "Make it before the function.")

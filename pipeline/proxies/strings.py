@@ -71,6 +71,8 @@ class TracedStr(Traced):
             return partial(self.method, name)
         if name == "encode":
             return self._encode
+        if name in ("item", "tolist"):  # of an entry of an array; a plain text has none, as a replay finds
+            return lambda: self
         return getattr(self._pin(f"its method {name!r} was called"), name)
 
     def _encode(self, encoding: str = "utf-8", errors: str = "strict") -> TracedBytes:

@@ -43,7 +43,7 @@ ARITHMETIC = (*_UNARY, *_BINARY)
 MATH = (
     "ceil", "floor", "trunc", "sqrt", "exp", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin",
     "acos", "atan", "atan2", "sinh", "cosh", "tanh", "fabs", "hypot", "isnan", "isinf", "isfinite", "copysign", "fmod",
-    "remainder", "modf", "frexp", "degrees", "radians", "asinh", "acosh", "atanh", "erf", "erfc",
+    "remainder", "modf", "frexp", "degrees", "radians", "asinh", "acosh", "atanh", "erf", "erfc", "isqrt", "gcd", "lcm",
 )  # fmt: skip
 """Functions of Python's math that a graph may hold."""
 

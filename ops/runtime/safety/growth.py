@@ -54,6 +54,9 @@ def _of(arg: Any, bits: Mapping[int, int]) -> int | None:
     return arg.bit_length() if isinstance(arg, int) else None
 
 
+_WHOLE = ("isqrt", "gcd", "lcm")  # functions of math that give integers of any size
+
+
 def _result(rest: str, given: list[int | None], args: tuple[Any, ...]) -> int | None:
     """The bits of a result from those of the operands."""
     if rest in _SIZES and not (len(args) == 2 and type(args[1]) is int):
@@ -62,7 +65,7 @@ def _result(rest: str, given: list[int | None], args: tuple[Any, ...]) -> int | 
         return 64
     if rest in _BITS:
         return 1
-    if rest in MATH and rest not in ("frexp", "modf"):  # these give pairs
+    if rest in MATH and rest not in ("frexp", "modf", *_WHOLE):  # the first two give pairs
         return 1100 if rest in ("ceil", "floor", "trunc") else 64
     known = [count for count in given if count is not None]
     if len(known) != len(given) or not known:
@@ -74,11 +77,13 @@ def _of_numbers(rest: str, known: list[int], args: tuple[Any, ...]) -> int | Non
     match rest:
         case "add" | "sub":
             return max(known) + 1
-        case "mul":
+        case "mul" | "lcm":
             return sum(known)
         case "pow":
             exponent = args[1] if len(args) == 2 else None
             return known[0] * max(abs(exponent), 1) if type(exponent) is int else None
         case "neg" | "pos" | "abs" | "floordiv" | "mod" | "int" | "min" | "max" | "and_" | "or_" | "xor" | "rshift":
             return max(known) + 1
+        case "isqrt" | "gcd":
+            return max(known)
     return None

@@ -23,13 +23,14 @@ _INSTEAD = {
     "math.dist(": "Use math.sqrt(sum((x - y) ** 2 for x, y in zip(a, b))).",
     "fsum(": "Use sum(values).",
     "isclose(": "Write abs(a - b) <= 1e-9 * max(abs(a), abs(b)).",
-    "isqrt(": "Use int(math.sqrt(n)).",
-    "lcm(": "Use torch.lcm(torch.tensor(a), torch.tensor(b)).item().",
-    "math.gcd": "Use torch.gcd(torch.tensor(a), torch.tensor(b)).item().",
-    "gcd(": "Use torch.gcd(torch.tensor(a), torch.tensor(b)).item().",
-    "factorial(": "Use math.prod(range(1, n + 1)).",
-    "comb(": "Use math.prod(range(n - k + 1, n + 1)) // math.prod(range(1, k + 1)).",
-    "perm(": "Use math.prod(range(n - k + 1, n + 1)).",
+    "np.lcm": "Use math.lcm(a, b).",
+    "np.gcd": "Use math.gcd(a, b).",
+    "factorial(": "Use math.prod(range(1, n + 1)), where n >= 0.",
+    "comb(": "Use math.prod(range(n - k + 1, n + 1)) // math.prod(range(1, k + 1)), where 0 <= k <= n.",
+    "perm(": "Use math.prod(range(n - k + 1, n + 1)), where 0 <= k <= n.",
+    '".format(': "Write an f-string: f'{text:>{n + 2}}'.",
+    "'.format(": "Write an f-string: f'{text:>{n + 2}}'.",
+    ".hex()": "Do it before, and pass what it gives as an argument.",
 }
 _MODEL = "Make the model before the function, and an op of it: op = tracepack.script(model)."
 _PACKAGES = {

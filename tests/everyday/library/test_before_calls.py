@@ -196,11 +196,61 @@ def test_a_file_is_said_as_what_it_holds(tmp_path) -> None:
         (lambda t: os.path.basename(t), "/a/b", "Use text.rpartition('/')[2]"),
         (lambda x: np.array2string(x.numpy()), torch.ones(2), "or do it before, and pass what it gives as an argument"),
         (lambda t: re.findall(t, "abc"), "b", "constant texts, or do it before, and pass what it gives as an argument"),
+        (lambda t: "{:>{w}}".format(t, w=len(t) + 2), "ab", "Write an f-string: f'{text:>{n + 2}}'"),
         (lambda t: t.format(1), "{}", "Do it before, and pass what it gives as an argument"),
     ],
 )
 def test_other_forms_are_said(process, example, form) -> None:
     assert form in _said(process, example)
+
+
+TEXTS, ROWS = np.array(["cat", "dog"]), {"a": torch.ones(2), "b": torch.zeros(2)}
+PLACES = torch.tensor([5, 6, 7])
+
+
+@pytest.mark.parametrize(
+    ("process", "example", "text"),
+    [
+        (lambda x: x.to("cuda") * 2, torch.ones(2), "the function names a GPU, and this machine has none"),
+        (lambda x: x + torch.zeros(2, device="cuda:0"), torch.ones(2), "the function names a GPU"),
+        (lambda s: tracepack.lookup(ROWS, s), "a", "a table of tensors is given. Write table[key]."),
+        (
+            lambda x: tracepack.lookup(PLACES, x.long()),
+            torch.ones(2),
+            "a tensor is given as a table. Write table[keys]",
+        ),
+        (lambda x: tracepack.lookup(PLACES.tolist(), x.long()), torch.ones(2), "decided at run time is given. Make it"),
+    ],
+)
+def test_refusals_name_the_form_that_works(process, example, text) -> None:
+    if "GPU" in text and torch.cuda.is_available():
+        pytest.skip("this machine has a GPU")
+    with pytest.raises(tracepack.RecordError) as caught:
+        tracepack.trace(process, example)
+    assert text in str(caught.value)
+    assert "test_before_calls.py:" in str(caught.value)
+
+
+def test_entries_of_arrays_of_texts_are_texts() -> None:
+    mod = loaded(lambda x: TEXTS[int(x.argmax())].item(), torch.tensor([0.0, 1.0]))
+    assert [mod(torch.tensor(x)) for x in ([1.0, 0.0], [0.0, 1.0])] == ["cat", "dog"]
+    mod = loaded(lambda ids: [TEXTS[i].tolist() for i in ids.tolist()], torch.tensor([0, 1]))
+    assert mod(torch.tensor([1, 1, 0])) == ["dog", "dog", "cat"]
+
+
+@pytest.mark.parametrize("function", [lambda a, b: math.gcd(a, b), lambda a, b: math.lcm(a, b)])
+def test_whole_numbers_of_any_size(function) -> None:
+    mod = loaded(function, 4, 6)
+    for a, b in ((0, 0), (0, 5), (-4, 6), (2**70, 2**65 * 3), (7, 1)):
+        assert mod(a, b) == function(a, b)
+
+
+def test_whole_roots() -> None:
+    mod = loaded(lambda n: math.isqrt(n), 4)
+    for n in (0, 1, 99, 10**16 - 1, 10**40):
+        assert mod(n) == math.isqrt(n)
+    with pytest.raises(tracepack.TracepackError, match="nonnegative"):
+        mod(-1)
 
 
 def _factorial(n):

@@ -85,13 +85,13 @@ FORMS = {
     ),
     "a fraction": (lambda n, d: n / d, lambda n, d: float(Fraction(n, d)), [1, 3], [4, 6]),
     "a greatest common divisor": (
-        lambda n, d: torch.gcd(torch.tensor(n), torch.tensor(d)).item(),
+        lambda n, d: math.gcd(n, d),
         np.gcd,
         [1, 3],
         [4, 6],
     ),
     "a least common multiple": (
-        lambda a, b: torch.lcm(torch.tensor(a), torch.tensor(b)).item(),
+        lambda a, b: math.lcm(a, b),
         math.lcm,
         [4, 6],
         [3, 5],
@@ -108,7 +108,7 @@ FORMS = {
         [1.0, 2.0],
         [1.0, 1.0 + 1e-12],
     ),
-    "a whole root": (lambda n: int(math.sqrt(n)), math.isqrt, [30], [16]),
+    "a whole root": (lambda n: math.isqrt(n), math.isqrt, [30], [10**16 - 1]),
     "an array of texts": (
         lambda ids: tracepack.lookup(np.array(LABELS), ids),
         lambda ids: np.array(LABELS)[ids.numpy()].tolist(),

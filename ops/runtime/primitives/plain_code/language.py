@@ -52,7 +52,7 @@ BUILTINS: Mapping[str, Any] = {each.__name__: each for each in (*_FUNCTIONS, *_E
 """Python's builtins that a block may use, by their names."""
 
 LIBRARY: Mapping[str, tuple[str, ...]] = {
-    "math": (*MATH, "isclose", "pow", "fsum", "dist", "gcd"),
+    "math": (*MATH, "isclose", "pow", "fsum", "dist"),
     "re": ("compile", "search", "match", "fullmatch", "findall", "finditer", "sub", "split", "escape"),
     "json": ("dumps",),
     "collections": ("Counter", "OrderedDict", "defaultdict", "deque"),
