@@ -80,11 +80,13 @@ def generated(decode: Any, choose: Choice, ids: torch.Tensor, mask: torch.Tensor
         token = torch.where(ended, PAD, choose(logits, step))
         return step + 1, torch.cat([ids, token[:, None]], dim=1), mask, ended | (token == END), past
 
+    # A column that the mask hides makes a prompt of one token one of two: torch's exporter tells a size of 1 apart.
+    ids, mask = (torch.cat([torch.zeros_like(each[:, :1]), each], dim=1) for each in (ids, mask))
     places = (mask.cumsum(1) - 1).clamp(min=0)
     logits, past = read(ids, mask, places, None)
     token = choose(logits, 0)
     state = (1, torch.cat([ids, token[:, None]], dim=1), mask, token == END, past)
-    return tracepack.while_loop(unfinished, follow, *state)[1]
+    return tracepack.while_loop(unfinished, follow, *state)[1][:, 1:]
 
 
 def greedy(decode: Any) -> Callable[..., Any]:
@@ -122,7 +124,7 @@ def sampled(decode: Any) -> Callable[..., Any]:
 def prompts() -> list[tuple[torch.Tensor, torch.Tensor]]:
     """Prompts of several lengths and numbers, each with its mask; some are padded."""
     found = []
-    for number, length, padded in ((1, 5, 0), (2, 9, 4), (4, 3, 0), (3, 40, 17)):
+    for number, length, padded in ((1, 5, 0), (2, 9, 4), (4, 3, 0), (3, 40, 17), (1, 1, 0), (3, 1, 0)):
         ids, mask = torch.randint(2, VOCABULARY, (number, length)), torch.ones(number, length, dtype=torch.int64)
         ids[0, :padded], mask[0, :padded] = PAD, 0
         found.append((ids, mask))
