@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
 import signal
 from collections.abc import Callable, Iterator, Sequence
@@ -26,7 +25,7 @@ from .lowering.lower import Lowered, lower
 from .lowering.patches.compile_flags import CompileFlags
 from .lowering.patches.fx_patcher import FxPatcher
 from .lowering.patches.lock import KeptProcess, lowering
-from .lowering.user_model.buffers import KeptBuffers, apart
+from .lowering.user_model.buffers import KeptBuffers, apart, own_model
 from .lowering.user_model.isolate import InferenceForm, KeptModel
 from .lowering.user_model.writes import FixedTensors
 from .op import InferenceOp, KernelOp, model_device
@@ -37,7 +36,7 @@ from .runtime.placement import home_of
 from .runtime.plan import Plan
 from .runtime.state import State, is_stateful
 from .runtime.user_code import signature_of
-from .tracing_hook import current, note_model, recording, runs_plainly
+from .tracing_hook import current, note_model, recording, runs_as_scripted, runs_plainly
 
 
 @dataclass
@@ -122,7 +121,8 @@ class ModelOp(InferenceOp):
             return self._kernel.run(args, self._with_defaults(args, kwargs))
         if found is None and self._keeps_state and not runs_plainly():
             found = self.lowered(call, tensors)  # the model does not have the state of the graphs
-        if found is not None and not self._has_moved and not (runs_plainly() and not is_stateful(found[0].body.graph)):
+        moved = self._has_moved and not runs_as_scripted()
+        if found is not None and not moved and not (runs_plainly() and not is_stateful(found[0].body.graph)):
             lowered, plan = found
             result = pytree.tree_unflatten(list(plan.run(tensors)), lowered.out_spec)
             return finish(result, objects_in((args, kwargs)))
@@ -159,7 +159,7 @@ class ModelOp(InferenceOp):
                 result = model(*args, **kwargs)
                 self._has_moved = self._has_moved or held.changed or before.changed
                 if before.changed:
-                    self._copy = copy.deepcopy(model)
+                    self._copy = own_model(model)
                     result = before.apart(result)
                     before.undo()
             return result
@@ -193,7 +193,7 @@ class ModelOp(InferenceOp):
         if not isinstance(self.model, torch.nn.Module) or model_device(self.model) in (None, self.here):
             return self.model
         if self._copy is None:
-            self._copy = copy.deepcopy(self.model).to(str(self.here))
+            self._copy = own_model(self.model).to(str(self.here))
         return self._copy
 
     def _moved(self, tree: Any) -> Any:

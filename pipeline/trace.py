@@ -22,7 +22,7 @@ from ..ops.lowering.patches.modules import idle_moves
 from ..ops.runtime.interrupts.changes import Lock
 from ..ops.runtime.interrupts.verbs import undisturbed
 from ..ops.runtime.user_code import first_line, unpacks, writing_line
-from ..ops.tracing_hook import current, recording
+from ..ops.tracing_hook import as_scripted, current, recording
 from .asked_marks import AskedMarks
 from .attempts import GivenUp, agreeing, guards_of, here, with_filled_caches
 from .blame import advice_on, blamed, name_of, refuse_swallowed, with_own_line
@@ -110,7 +110,7 @@ def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline
     if current() is not None:
         raise RecordError("trace was called while another trace runs", fix="Trace the outer function only.")
     given = arguments(process, examples, named)
-    with _one_at_a_time():
+    with _one_at_a_time(), as_scripted():
         made: Pipeline = with_ways(given, partial(_attempted, process))
     return made._engaged_as_named({each.name: each.value for each in given if each.given})
 

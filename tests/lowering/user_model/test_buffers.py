@@ -106,6 +106,15 @@ def test_an_op_that_was_traced_keeps_its_state_beyond_what_it_was_traced_for(mak
         assert torch.equal(op(torch.ones(size, 3)), eager(torch.ones(size, 3))), size
 
 
+def test_an_op_that_was_tried_by_hand_is_traced_in_the_state_of_its_model():
+    """The replay called the op, which went on from those calls, and blamed something that no recording sees."""
+    op, eager, x = tracepack.script(Counter()), Counter(), torch.ones(2, 3)
+    first = [op(x), op(x)]
+    mod = tracepack.trace(lambda x: op(x), x)
+    assert str([*first, op(x)]) == str([eager(x), eager(x), eager(x)])
+    assert str([mod(x), mod(x)]) == str(first)
+
+
 def test_a_norm_with_two_names_begins_with_its_own_statistics():
     norm = nn.BatchNorm1d(3)
     model = nn.Sequential(norm, nn.ReLU(), norm)
