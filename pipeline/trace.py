@@ -34,7 +34,7 @@ from .patches.library.enums import members
 from .patches.library.tables.asked_frames import frames
 from .patches.library.values.sample_sizes import samples
 from .patches.numpy import hooks
-from .patches.print import muted, printable
+from .patches.print import muted, printable, tell
 from .patches.threads import threads
 from .patches.torch import generation, questions
 from .patches.unanswered import answered
@@ -201,6 +201,7 @@ class _Tracing:
         self.user, self.process, self.deeply = process, recordable(process, deeply), deeply
         self.examples, self.names, self.objects, self.notes = examples, names, objects, notes
         self.fixed, self.began = "", cast(Recording | None, None)
+        tell(objects)
 
     @with_states_kept()
     def pipeline(self) -> Pipeline:

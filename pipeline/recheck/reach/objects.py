@@ -129,6 +129,10 @@ class Objects:
         """Whether an object that is no tensor is among what was found."""
         return id(thing) in self._met
 
+    def shared_with(self, other: Objects) -> list[Any]:
+        """What both have found, but for tensors."""
+        return [thing for key, thing in self._met.items() if key in other._met]
+
     def plain_values(self) -> list[Any]:
         """The numbers and texts that the user's functions name: constants of their code, globals, variables."""
         held = [item for place in self._places for item in place.before.values()]
