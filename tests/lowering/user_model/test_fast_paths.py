@@ -112,3 +112,36 @@ def test_one_tensor_for_several_arguments_is_another_call() -> None:
         with torch.no_grad():
             wanted = model(x, x, x, key_padding_mask=mask)[0], model(x, y, y, key_padding_mask=mask)[0]
         torch.testing.assert_close(mod(x, y, mask), wanted, equal_nan=True)
+
+
+class Converted(nn.Module):
+    """Attention of what a call gives as it is where nothing has to be done, which decides between torch's ways."""
+
+    def __init__(self, way):
+        super().__init__()
+        self.attention, self.way = nn.MultiheadAttention(8, 2, batch_first=True), way
+
+    def forward(self, x, mask):
+        return self.attention(self.way(x), x, x, key_padding_mask=mask, need_weights=False)[0]
+
+
+@pytest.mark.parametrize("way", [torch.Tensor.float, torch.Tensor.contiguous, torch.Tensor.clone, nn.Identity()])
+def test_which_tensors_are_one_object_decides_as_in_the_model(way):
+    """The slow way gives 0 where all is masked, and torch's fast one NaN."""
+    model = Converted(way).eval()
+    x, mask = torch.rand(3, 4, 8), torch.zeros(3, 4, dtype=torch.bool)
+    mask[0, -1] = True
+    op = tracepack.script(model, device="cpu", contiguous=True)
+    mod = tracepack.trace(lambda x, mask: op(x, mask), x, mask)
+    mask[1] = True
+    strided = x.mT.contiguous().mT
+    for given in (x, strided):
+        with torch.no_grad():
+            wanted = model(given, mask)
+        try:
+            found = mod(given, mask)
+        except tracepack.GuardError:
+            assert way is torch.Tensor.contiguous
+            assert given is strided
+            continue
+        torch.testing.assert_close(found, wanted, equal_nan=True)
