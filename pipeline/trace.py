@@ -26,6 +26,7 @@ from ..ops.tracing_hook import as_scripted, current, recording
 from .asked_marks import AskedMarks
 from .attempts import GivenUp, agreeing, guards_of, here, with_filled_caches
 from .blame import advice_on, blamed, name_of, refuse_swallowed, with_own_line
+from .comparing.held_arrays import holding
 from .examples import Examples, describe
 from .lists.fixed import fixed_lengths, lengths
 from .lists.ways import EMPTY
@@ -112,7 +113,7 @@ def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline
     given = arguments(process, examples, named)
     with _one_at_a_time(), as_scripted():
         made: Pipeline = with_ways(given, partial(_attempted, process))
-    return made._engaged_as_named({each.name: each.value for each in given if each.given})
+    return holding(made._engaged_as_named({each.name: each.value for each in given if each.given}), process)
 
 
 def _attempted(process: Callable[..., Any], given: Sequence[Given]) -> Attempted:
@@ -225,8 +226,7 @@ class _Tracing:
         refuse_motion(replay, partial(self.record, self.examples))
         if found_class := replay.class_mismatch():
             what = f"the function asks for the class of a dict or a list, which no signature holds: {found_class}"
-            fix = "Pass the difference as a flag or a number."
-            raise RecordError(what, where=str(first_line(self.user) or ""), fix=fix)
+            raise RecordError(what, where=str(first_line(self.user) or ""), fix="Pass the difference as a flag.")
         if replay.changed:
             self.notes.append(CHANGES_GIVEN)
         refuse_gaps(found.program, self.on_example)

@@ -133,6 +133,12 @@ class Objects:
         """What both have found, but for tensors."""
         return [thing for key, thing in self._met.items() if key in other._met]
 
+    def arrays(self) -> list[tuple[str, np.ndarray[Any, Any]]]:
+        """The arrays of numbers, each with its name where it has one."""
+        found = [each for each in self._met.values() if type(each) is np.ndarray and not each.dtype.hasobject]
+        names = {id(item): repr(key) for place in self._places for key, item in place.before.items()}
+        return [(names.get(id(each), ""), each) for each in found]
+
     def plain_values(self) -> list[Any]:
         """The numbers and texts that the user's functions name: constants of their code, globals, variables."""
         held = [item for place in self._places for item in place.before.values()]
