@@ -7,7 +7,6 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import torch
@@ -25,7 +24,7 @@ from .lowering.lower import Lowered, lower
 from .lowering.patches.compile_flags import CompileFlags
 from .lowering.patches.fx_patcher import FxPatcher
 from .lowering.patches.lock import KeptProcess, lowering
-from .lowering.user_model.buffers import KeptBuffers, apart, own_model
+from .lowering.user_model.buffers import KeptBuffers, apart, own_model, tensors_of
 from .lowering.user_model.isolate import InferenceForm, KeptModel
 from .lowering.user_model.writes import FixedTensors
 from .op import InferenceOp, KernelOp, model_device
@@ -100,8 +99,6 @@ class ModelOp(InferenceOp):
         self._lowered: dict[Any, list[tuple[Lowered, Plan]]] = {}
         self._kernel: KernelOp | None = None
         self._copy: Any = None
-        modules = model.modules() if isinstance(model, torch.nn.Module) else ()
-        self._attends = any(isinstance(module, torch.nn.MultiheadAttention) for module in modules)
         self._is_known = False
         self._has_moved = False  # whether the model has state of its own by now, which no graph has
 
@@ -154,13 +151,12 @@ class ModelOp(InferenceOp):
         model = self._resident()
         with torch.no_grad(), KeptModel(self.model) as held, InferenceForm(model, self.training):
             if model is not self.model:
-                return model(*args, **kwargs)
+                return apart(model(*args, **kwargs), tensors_of(model))
             with KeptBuffers(model) as before, self._watched():
-                result = model(*args, **kwargs)
+                result = apart(model(*args, **kwargs), tensors_of(model))  # as a graph gives them
                 self._has_moved = self._has_moved or held.changed or before.changed
                 if before.changed:
                     self._copy = own_model(model)
-                    result = before.apart(result)
                     before.undo()
             return result
 
@@ -250,9 +246,8 @@ class ModelOp(InferenceOp):
         return self._split(args, kwargs, recorder.plain, is_open if free else lambda leaf: False)
 
     def _split(self, args: tuple[Any, ...], kwargs: dict[str, Any], *rules: Any) -> tuple[Call, list[Any]]:
-        """The structure and the tensors of a call; attention of a tensor to itself is another call than any other."""
-        split = partial(flatten_call, by_identity=self._attends)
-        return split(args, kwargs, self.parameters, *rules)
+        """The structure and the tensors of a call; one with a tensor twice, as attention to itself, is another one."""
+        return flatten_call(args, kwargs, self.parameters, *rules)
 
     def _is_opaque(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether the op is a kernel, which takes numbers and strings that are decided at run time."""

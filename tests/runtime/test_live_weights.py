@@ -118,16 +118,16 @@ def test_a_result_that_is_a_view_of_an_input_stays_one() -> None:
     assert torch.equal(x[:2], torch.full((2, 4), 5.0))
 
 
-TABLE, TABLES, LIVE = np.arange(1.0, 4.0), {"a": np.arange(1.0, 4.0)}, np.arange(1.0, 4.0)
+NUMBERS, NAMED, LIVE = np.arange(1.0, 4.0), {"a": np.arange(1.0, 4.0)}, np.arange(1.0, 4.0)
 
 
 @pytest.mark.parametrize(
     ("process", "array"),
     [
-        (lambda x: x + TABLE.mean(), TABLE),
-        (lambda x: x + float(TABLE[0]), TABLE),
-        (lambda x: x + torch.tensor(TABLES["a"]), TABLES["a"]),
-        (lambda x: (x.numpy() + TABLE), TABLE),
+        (lambda x: x + NUMBERS.mean(), NUMBERS),
+        (lambda x: x + float(NUMBERS[0]), NUMBERS),
+        (lambda x: x + torch.tensor(NAMED["a"]), NAMED["a"]),
+        (lambda x: (x.numpy() + NUMBERS), NUMBERS),
     ],
 )
 def test_an_array_of_numpy_is_what_it_was_and_save_says_so(process, array) -> None:

@@ -108,10 +108,6 @@ class KeptBuffers(Kept):
         """Whether a buffer was written to or replaced."""
         return any(m._buffers.get(name) is not b or mark.is_written for m, name, b, _, mark in self.before)
 
-    def apart(self, result: Any) -> Any:
-        """A result in which what lies in the memory of a buffer is a copy, which keeps its values when they go back."""
-        return apart(result, [buffer for _, _, buffer, _, _ in self.before])
-
     def undo(self) -> None:
         """Restores buffers and values."""
         with torch.no_grad():
@@ -123,6 +119,12 @@ class KeptBuffers(Kept):
     def let_go(self) -> None:
         """Drops the copies."""
         self.before = []
+
+
+def tensors_of(model: Any) -> list[torch.Tensor]:
+    """The parameters, the buffers, and the tensors that parts of a model have as plain attributes."""
+    plain = [each for part in model.modules() for each in vars(part).values() if isinstance(each, torch.Tensor)]
+    return [*model.parameters(), *model.buffers(), *plain]
 
 
 def apart(result: Any, tensors: Sequence[Any]) -> Any:

@@ -145,3 +145,40 @@ def test_which_tensors_are_one_object_decides_as_in_the_model(way):
             assert given is strided
             continue
         torch.testing.assert_close(found, wanted, equal_nan=True)
+
+
+ATTENTION = nn.MultiheadAttention(8, 2, batch_first=True).eval().requires_grad_(False)
+
+
+def attended(q, k, mask):
+    return ATTENTION(q, k, k, key_padding_mask=mask, need_weights=False)[0]
+
+
+class Calls(nn.Module):
+    def forward(self, q, k, mask):
+        return attended(q, k, mask)
+
+
+@pytest.mark.parametrize("model", [attended, Calls()])
+def test_a_function_that_holds_attention_is_another_one_where_a_tensor_comes_twice(model):
+    """The graph of two tensors was taken for one that comes twice: 0 in place of NaN where all is masked."""
+    x, y, mask = torch.rand(3, 4, 8), torch.rand(3, 4, 8), torch.zeros(3, 4, dtype=torch.bool)
+    op = tracepack.script(model, device="cpu", contiguous=True)
+    once, twice = tracepack.trace(op, x, y, mask), tracepack.trace(lambda x, mask: op(x, x, mask), x, mask)
+    mask[1] = True
+    for found in (once(x, y, mask), op(x, y, mask)):
+        torch.testing.assert_close(found, attended(x, y, mask), equal_nan=True)
+    for found in (twice(x, mask), op(x, x, mask)):
+        torch.testing.assert_close(found, attended(x, x, mask), equal_nan=True)
+
+
+class Asks(nn.Module):
+    def forward(self, q, k):
+        return q * 2 if q is k else q - k
+
+
+def test_a_model_that_asks_which_tensors_are_one_object_answers_each_call():
+    op, x = tracepack.script(Asks(), device="cpu"), torch.ones(3)
+    twice, once = tracepack.trace(lambda x: op(x, x), x), tracepack.trace(lambda x: op(x, x + 1), x)
+    assert twice(x).tolist() == [2.0] * 3
+    assert once(x).tolist() == [-1.0] * 3
