@@ -119,7 +119,7 @@ def runs_plainly() -> bool:
 
 
 def as_scripted() -> Change:
-    """While it is entered, ops of this thread begin in the state of their models: a trace does, and what it is held to."""
+    """While it is entered, ops of this thread begin in the state of their models, as a trace does."""
     return _AsScripted()
 
 

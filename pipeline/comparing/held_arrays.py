@@ -71,4 +71,4 @@ def _memory(array: Any) -> Iterator[int]:
 
 
 def _checksum(array: np.ndarray[Any, Any]) -> int:
-    return zlib.crc32(np.ascontiguousarray(array).view(np.uint8).reshape(-1)) if array.size else 0
+    return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data) if array.size else 0

@@ -22,7 +22,7 @@ def names_loaded():
 
 @cache
 def scale_set():
-    global SCALE
+    global SCALE  # noqa: PLW0603  # what the trace has to take back
     SCALE = 3.0
 
 
@@ -48,7 +48,7 @@ def of_a_dict(x):
 
 @pytest.fixture(autouse=True)
 def _begun():
-    global SCALE
+    global SCALE  # noqa: PLW0603
     SCALE = None
     for each in (NAMES, PLACES):
         each.clear()

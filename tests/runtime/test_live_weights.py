@@ -127,7 +127,7 @@ NUMBERS, NAMED, LIVE = np.arange(1.0, 4.0), {"a": np.arange(1.0, 4.0)}, np.arang
         (lambda x: x + NUMBERS.mean(), NUMBERS),
         (lambda x: x + float(NUMBERS[0]), NUMBERS),
         (lambda x: x + torch.tensor(NAMED["a"]), NAMED["a"]),
-        (lambda x: (x.numpy() + NUMBERS), NUMBERS),
+        (lambda x: x.numpy() + NUMBERS, NUMBERS),
     ],
 )
 def test_an_array_of_numpy_is_what_it_was_and_save_says_so(process, array) -> None:

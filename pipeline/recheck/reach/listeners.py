@@ -20,6 +20,8 @@ from .whose import has_attributes, is_constant, is_users_module
 
 _MOST = 2000  # objects that are looked at behind those who hear
 _PLAIN_SHOW = warnings.showwarning
+_LOGS: tuple[type, ...] = (logging.Logger, logging.LoggerAdapter, logging.Manager)
+_KEPT = (FunctionType, MethodType, ModuleType, CellType, tuple, *_LOGS)
 _BINDING = ("STORE_GLOBAL", "DELETE_GLOBAL", "STORE_DEREF", "DELETE_DEREF")
 
 
@@ -58,8 +60,7 @@ def _may_change(thing: Any) -> bool:
     """Whether an object may hold what a listener wrote; functions, modules, loggers and classes of others do not."""
     if isinstance(thing, type):
         return is_users_module(thing.__module__)
-    kept = FunctionType | MethodType | ModuleType | CellType | tuple | logging.Logger | logging.LoggerAdapter
-    return not isinstance(thing, kept | logging.Manager) and not is_constant(thing)
+    return not isinstance(thing, _KEPT) and not is_constant(thing)
 
 
 def _bound(objects: Objects) -> set[str]:

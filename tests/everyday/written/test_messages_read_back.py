@@ -108,8 +108,11 @@ def logged(xs, when):
 class Kept(logging.Handler):
     """Keeps what it hears where functions may read it."""
 
-    seen: list[str] = []
     last = ""
+
+    def __init__(self):
+        super().__init__()
+        self.seen = []
 
     def emit(self, record):
         Kept.last = record.getMessage()
