@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import torch
@@ -26,7 +24,7 @@ from .lowering.lower import Lowered, lower
 from .lowering.patches.compile_flags import CompileFlags
 from .lowering.patches.fx_patcher import FxPatcher
 from .lowering.patches.lock import KeptProcess, lowering
-from .lowering.user_model.buffers import KeptBuffers, apart
+from .lowering.user_model.buffers import KeptBuffers, apart, own_model, tensors_of
 from .lowering.user_model.isolate import InferenceForm, KeptModel
 from .lowering.user_model.writes import FixedTensors
 from .op import InferenceOp, KernelOp, model_device
@@ -37,7 +35,7 @@ from .runtime.placement import home_of
 from .runtime.plan import Plan
 from .runtime.state import State, is_stateful
 from .runtime.user_code import signature_of
-from .tracing_hook import current, note_model, recording, runs_plainly
+from .tracing_hook import current, note_model, recording, runs_as_scripted, runs_plainly
 
 
 @dataclass
@@ -101,8 +99,6 @@ class ModelOp(InferenceOp):
         self._lowered: dict[Any, list[tuple[Lowered, Plan]]] = {}
         self._kernel: KernelOp | None = None
         self._copy: Any = None
-        modules = model.modules() if isinstance(model, torch.nn.Module) else ()
-        self._attends = any(isinstance(module, torch.nn.MultiheadAttention) for module in modules)
         self._is_known = False
         self._has_moved = False  # whether the model has state of its own by now, which no graph has
 
@@ -122,7 +118,8 @@ class ModelOp(InferenceOp):
             return self._kernel.run(args, self._with_defaults(args, kwargs))
         if found is None and self._keeps_state and not runs_plainly():
             found = self.lowered(call, tensors)  # the model does not have the state of the graphs
-        if found is not None and not self._has_moved and not (runs_plainly() and not is_stateful(found[0].body.graph)):
+        moved = self._has_moved and not runs_as_scripted()
+        if found is not None and not moved and not (runs_plainly() and not is_stateful(found[0].body.graph)):
             lowered, plan = found
             result = pytree.tree_unflatten(list(plan.run(tensors)), lowered.out_spec)
             return finish(result, objects_in((args, kwargs)))
@@ -154,13 +151,12 @@ class ModelOp(InferenceOp):
         model = self._resident()
         with torch.no_grad(), KeptModel(self.model) as held, InferenceForm(model, self.training):
             if model is not self.model:
-                return model(*args, **kwargs)
+                return apart(model(*args, **kwargs), tensors_of(model))
             with KeptBuffers(model) as before, self._watched():
-                result = model(*args, **kwargs)
+                result = apart(model(*args, **kwargs), tensors_of(model))  # as a graph gives them
                 self._has_moved = self._has_moved or held.changed or before.changed
                 if before.changed:
-                    self._copy = copy.deepcopy(model)
-                    result = before.apart(result)
+                    self._copy = own_model(model)
                     before.undo()
             return result
 
@@ -193,7 +189,7 @@ class ModelOp(InferenceOp):
         if not isinstance(self.model, torch.nn.Module) or model_device(self.model) in (None, self.here):
             return self.model
         if self._copy is None:
-            self._copy = copy.deepcopy(self.model).to(str(self.here))
+            self._copy = own_model(self.model).to(str(self.here))
         return self._copy
 
     def _moved(self, tree: Any) -> Any:
@@ -250,9 +246,8 @@ class ModelOp(InferenceOp):
         return self._split(args, kwargs, recorder.plain, is_open if free else lambda leaf: False)
 
     def _split(self, args: tuple[Any, ...], kwargs: dict[str, Any], *rules: Any) -> tuple[Call, list[Any]]:
-        """The structure and the tensors of a call; attention of a tensor to itself is another call than any other."""
-        split = partial(flatten_call, by_identity=self._attends)
-        return split(args, kwargs, self.parameters, *rules)
+        """The structure and the tensors of a call; one with a tensor twice, as attention to itself, is another one."""
+        return flatten_call(args, kwargs, self.parameters, *rules)
 
     def _is_opaque(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether the op is a kernel, which takes numbers and strings that are decided at run time."""

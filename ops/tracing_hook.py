@@ -118,6 +118,27 @@ def runs_plainly() -> bool:
     return bool(getattr(_state, "plainly", False))
 
 
+def as_scripted() -> Change:
+    """While it is entered, ops of this thread begin in the state of their models, as a trace does."""
+    return _AsScripted()
+
+
+class _AsScripted(Change):
+    def __init__(self) -> None:
+        self.before = runs_as_scripted()
+
+    def make(self) -> None:
+        _state.as_scripted = True
+
+    def undo(self) -> None:
+        _state.as_scripted = self.before
+
+
+def runs_as_scripted() -> bool:
+    """Whether ops of this thread leave out what earlier calls by hand left in them."""
+    return bool(getattr(_state, "as_scripted", False))
+
+
 def note_model() -> None:
     """Notes that an op of this thread ran its original model since nothing was lowered for the call."""
     _state.models = models_run() + 1

@@ -54,6 +54,7 @@ class Pipeline(Optimizable):
             require_gradients(program.graph)
         self.program, self.grad = program, grad
         self.origin: Origin | None = None  # set where a file is opened
+        self._held: Any = None  # the arrays of the function, where it was traced in this process
         self._options: dict[str, Any] = {
             "device": device, "gpu_ops": gpu_ops, "cpu_ops": cpu_ops, "convert": convert, "grad": grad,
             "budget": budget,
@@ -262,6 +263,8 @@ class Pipeline(Optimizable):
         from ..serialization.user_metadata import check_metadata
         from .comparing.golden import golden_terms, record_examples
 
+        if self._held is not None:
+            self._held.warn()
         if self._runner.plan.moved():  # or the file would hold other weights than gave its golden examples
             self._runner = self._new_runner(self._runner.state())
         kept, kept_tolerance = kept_examples(self.program.source) if examples is None else ([], None)

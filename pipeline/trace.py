@@ -22,10 +22,11 @@ from ..ops.lowering.patches.modules import idle_moves
 from ..ops.runtime.interrupts.changes import Lock
 from ..ops.runtime.interrupts.verbs import undisturbed
 from ..ops.runtime.user_code import first_line, unpacks, writing_line
-from ..ops.tracing_hook import current, recording
+from ..ops.tracing_hook import as_scripted, current, recording
 from .asked_marks import AskedMarks
 from .attempts import GivenUp, agreeing, guards_of, here, with_filled_caches
 from .blame import advice_on, blamed, name_of, refuse_swallowed, with_own_line
+from .comparing.held_arrays import holding
 from .examples import Examples, describe
 from .lists.fixed import fixed_lengths, lengths
 from .lists.ways import EMPTY
@@ -34,7 +35,7 @@ from .patches.library.enums import members
 from .patches.library.tables.asked_frames import frames
 from .patches.library.values.sample_sizes import samples
 from .patches.numpy import hooks
-from .patches.print import muted, printable
+from .patches.print import muted, printable, tell
 from .patches.threads import threads
 from .patches.torch import generation, questions
 from .patches.unanswered import answered
@@ -110,9 +111,9 @@ def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline
     if current() is not None:
         raise RecordError("trace was called while another trace runs", fix="Trace the outer function only.")
     given = arguments(process, examples, named)
-    with _one_at_a_time():
+    with _one_at_a_time(), as_scripted():
         made: Pipeline = with_ways(given, partial(_attempted, process))
-    return made._engaged_as_named({each.name: each.value for each in given if each.given})
+    return holding(made._engaged_as_named({each.name: each.value for each in given if each.given}), process)
 
 
 def _attempted(process: Callable[..., Any], given: Sequence[Given]) -> Attempted:
@@ -201,6 +202,7 @@ class _Tracing:
         self.user, self.process, self.deeply = process, recordable(process, deeply), deeply
         self.examples, self.names, self.objects, self.notes = examples, names, objects, notes
         self.fixed, self.began = "", cast(Recording | None, None)
+        tell(objects)
 
     @with_states_kept()
     def pipeline(self) -> Pipeline:
@@ -224,8 +226,7 @@ class _Tracing:
         refuse_motion(replay, partial(self.record, self.examples))
         if found_class := replay.class_mismatch():
             what = f"the function asks for the class of a dict or a list, which no signature holds: {found_class}"
-            fix = "Pass the difference as a flag or a number."
-            raise RecordError(what, where=str(first_line(self.user) or ""), fix=fix)
+            raise RecordError(what, where=str(first_line(self.user) or ""), fix="Pass the difference as a flag.")
         if replay.changed:
             self.notes.append(CHANGES_GIVEN)
         refuse_gaps(found.program, self.on_example)

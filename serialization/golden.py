@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from ..ops.graph.graph import Constant
+from ..ops.graph.program import unnamed
 from ..ops.graph.traverse import leaves, map_leaves
 from .container.archive import Archive
 from .container.faults import one_error
@@ -133,7 +134,7 @@ def _examples(archive: Archive) -> list[tuple[dict[str, Any], Any]]:
             case _:
                 raise malformed(path, row, "inputs and an output")
     check_copies(copied, len(archive.view(EXAMPLES)), "the golden examples")
-    return [(_live(given), _live(expected)) for given, expected in pairs]
+    return [(unnamed(_live(given)), _live(expected)) for given, expected in pairs]
 
 
 def _live(tree: Any) -> Any:

@@ -22,6 +22,24 @@ class Slot:
     index: int
 
 
+class Items(tuple[Any, ...]):
+    """A tuple of an example of a file: it may stand for the named tuple that a call has to give."""
+
+    __slots__ = ()
+
+
+def unnamed(tree: Any) -> Any:
+    """A value of a file, whose tuples may each stand for a named one."""
+    match tree:
+        case tuple():
+            return Items(map(unnamed, tree))
+        case list():
+            return [*map(unnamed, tree)]
+        case dict():
+            return {key: unnamed(item) for key, item in tree.items()}
+    return tree
+
+
 class _Required:
     """The default of a parameter that has none."""
 

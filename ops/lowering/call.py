@@ -57,7 +57,6 @@ def flatten_call(
     parameters: Sequence[str] = (),
     plain: Callable[[Any], Any] = lambda leaf: leaf,
     free: Callable[[Any], bool] = lambda leaf: False,
-    by_identity: bool = False,
 ) -> tuple[Call, list[Any]]:
     """Splits a call into its structure and its tensors.
 
@@ -67,7 +66,6 @@ def flatten_call(
         parameters: names of the positional parameters, for messages.
         plain: makes a plain value of a leaf that is neither a tensor nor free.
         free: whether a leaf is a number that is decided at run time.
-        by_identity: whether a call with one tensor for several arguments is another one.
     """
     pairs, spec = pytree.tree_flatten_with_path(pack((args, kwargs), []))
     fixed, tensors, names = [], [], []
@@ -80,7 +78,7 @@ def flatten_call(
             fixed.append(plain(leaf))
     kinds = tuple((t.dtype, t.dim()) if isinstance(t, torch.Tensor) else None for t in tensors)
     ids = [id(tensor) for tensor in tensors]
-    first = tuple(map(ids.index, ids)) if by_identity and len({*ids}) < len(ids) else ()
+    first = tuple(map(ids.index, ids)) if len({*ids}) < len(ids) else ()  # the model may ask which are one object
     return Call(spec, tuple(fixed), kinds, tuple(names), first), tensors
 
 

@@ -160,6 +160,9 @@ class _Checker:
         bases = [] if self.unchecked else [tensors] if _strides(larger) == _strides(tensors) else [tensors, larger]
         even = [base for base in bases if any(map(is_even, base)) and not self.trusts]
         bases += [[*map(uneven, base)] for base in even]
+        # A copy where one is needed decides between the ways of attention, which differ where all of a row is masked.
+        alike = [(base, [masked(tensor, True) for tensor in base]) for base in bases if not self.trusts]
+        bases += [made for base, made in alike if any(a is not b for a, b in zip(made, base, strict=True))]
         layouts = [*ALWAYS, *where_asked(tensors)] if self.asks else ALWAYS
         others = [other for base in bases for other in (*(laid_out(base, layout) for layout in layouts), base)]
         return any(self.differs(other) for other in others if _strides(other) != _strides(tensors))

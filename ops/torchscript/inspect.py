@@ -47,7 +47,7 @@ def to_bytes(model: Any) -> bytes:
 
 def from_bytes(data: bytes, device: str = "cpu") -> Any:
     """The module of such bytes."""
-    with Unheard():
+    with Unheard(), torch.inference_mode(False):  # its tensors are kept
         # Torch leaves it untyped.
         return torch.jit.load(io.BytesIO(data), map_location=device)  # type: ignore[no-untyped-call]
 

@@ -163,5 +163,6 @@ def _write(module: Any, paths: Sequence[str], values: Mapping[str, Any], device:
             *owner, name = path.split(".")
             value = values[path]
             if isinstance(value, torch.Tensor):
-                value = value.detach().clone() if device is None else value.to(device, copy=True)
+                with torch.inference_mode(False):  # later runs write to it
+                    value = value.detach().clone() if device is None else value.to(device, copy=True)
             setattr(attrgetter(".".join(owner))(module) if owner else module, name, value)

@@ -15,11 +15,14 @@ import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
+from weakref import ref
 
 from ...ops.lowering.patches.lock import Patched
 from ...ops.runtime.user_code import user_stacklevel
 from ...ops.tracing_hook import current
 from ..proxies.base import is_traced
+from ..recheck.reach.listeners import are_heard
+from ..recheck.reach.objects import Objects
 from ..recording.recorder import Recorder
 from .hooks import Hooks
 from .redirect import stand_in
@@ -61,7 +64,19 @@ def reads_messages() -> bool:
     """Whether the function itself may read now what is told: it redirects a stream, or catches warnings or logs."""
     streams, ways = getattr(_thread, "streams", ()), getattr(_thread, "ways", None)
     redirected = any(all(now is not stream for stream in streams) for now in (sys.stdout, sys.stderr))
-    return bool(streams) and (redirected or ways != _ways())
+    return bool(streams) and (redirected or ways != _ways() or _is_heard())
+
+
+def tell(objects: Objects) -> None:
+    """Notes what the function of this thread can reach, among which those who hear its messages may be."""
+    _thread.reached, _thread.heard = ref(objects), None
+
+
+def _is_heard() -> bool:
+    objects = found() if (found := getattr(_thread, "reached", None)) is not None else None
+    if objects is not None and _thread.heard is None:
+        _thread.heard = are_heard(objects)
+    return objects is not None and bool(_thread.heard)
 
 
 def _ways() -> tuple[Any, ...]:
@@ -98,7 +113,7 @@ def _logging(plain: Callable[..., None]) -> Callable[..., None]:
         recorder = current()
         if reads_messages():
             _refuse_sometimes(recorder)
-        if _is_unheard(recorder):
+        if _is_unheard(recorder) and not _is_heard():
             return
         with recorder.printed() if isinstance(recorder, Recorder) else nullcontext():
             plain(logger, level, message, args, *rest, stacklevel=stacklevel + 1, **kwargs)

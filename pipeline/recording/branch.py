@@ -14,6 +14,7 @@ from ...ops.graph.errors import RecordError, TracepackError
 from ...ops.graph.graph import Graph, Node, Value
 from ...ops.graph.types import ANY, SCALARS, STRINGS, Type
 from ...ops.graph.verify import verify
+from ...ops.lowering.user_model.write_marks import WriteMark
 from ...ops.runtime.placement import home_of
 from ...ops.runtime.plan import Plan
 from ...ops.runtime.primitives.callables import resolve
@@ -60,7 +61,7 @@ class Branch(Recorder):
         self.values.share(parent.values)
         self.values.lift = self.lift
         self.lifted: dict[int, tuple[Any, Value]] = {}
-        self.outer_versions: list[tuple[torch.Tensor, int]] = []
+        self.outer_marks: list[WriteMark] = []
         self.grad_mode = self.written_mode = parent.grad_mode
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -165,10 +166,9 @@ class Branch(Recorder):
 
     def _random(self) -> RecordError:
         return RecordError(
-            "a branch draws random numbers",
-            where=str(user_line() or ""),
+            "a branch draws random numbers", where=str(user_line() or ""),
             fix="Draw them before cond or while_loop and pass the tensor as an operand.",
-        )
+        )  # fmt: skip
 
     def _argument_leaf(self, leaf: Any) -> Any:
         if isinstance(leaf, torch.Generator):
@@ -206,7 +206,7 @@ class Branch(Recorder):
             with torch._C.DisableTorchFunction(), self.within():
                 other = tensor if self.data is None else self.data.of(tensor)
                 value = Value(tensor_type(other))
-                self.outer_versions += [(each, each._version) for each in (tensor, other)]
+                self.outer_marks += map(WriteMark, (tensor, other))
             for each in (other, tensor):  # of which the first one is the example of the value
                 self.values.add(each, value, self.parent.values.varies(tensor))
             self.lifted[id(tensor)] = (tensor, value)
@@ -225,7 +225,7 @@ class Branch(Recorder):
         Raises:
             RecordError: it did.
         """
-        if any(tensor._version != version for tensor, version in self.outer_versions):
+        if any(mark.is_written for mark in self.outer_marks):
             raise RecordError(
                 "a branch writes to a tensor from outside",
                 where=str(line or ""),

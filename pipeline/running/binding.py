@@ -13,14 +13,14 @@ import torch
 
 from ...ops.graph.errors import SignatureError
 from ...ops.graph.graph import Record
-from ...ops.graph.program import Parameters, Slot
+from ...ops.graph.program import Items, Parameters, Slot, unnamed
 from ...ops.graph.text import plain_text
 from ...ops.graph.traverse import map_leaves
 from ...ops.graph.types import STRINGS, ListType, TensorType, Type
 from ...ops.runtime.checks import check_item, not_a_tensor, wrong_keys
 from .handed import Looking
 from .marks import Marks
-from .stand_ins import fix_of, fixed, is_device, is_traced_list, plain_value, same, tensor_of_array
+from .stand_ins import fix_of, fixed, is_device, is_traced_list, items_of, plain_value, same, tensor_of_array
 
 
 class Binding:
@@ -74,7 +74,7 @@ class Binding:
         self._check_keys(feed)
         flat: list[Any] = [None] * len(self._parameters.names)
         for parameter in self._parameters.items:
-            value = feed.get(parameter.name, parameter.default)
+            value = feed[parameter.name] if parameter.name in feed else unnamed(parameter.default)
             self._fill(parameter.tree, value, parameter.name, flat)
             if parameter.name in self._marks.ordered:
                 _require_order(parameter.tree, value, parameter.name)
@@ -91,7 +91,7 @@ class Binding:
             return flat[part.index] if isinstance(part, Slot) else part
 
         given = [p for p in self._parameters.items if p.name in feed]
-        return {p.name: map_leaves(leaf, p.tree, lambda _, items: items) for p in given}
+        return {p.name: map_leaves(leaf, p.tree, lambda _, items: Items(items)) for p in given}
 
     def _check_keys(self, feed: Mapping[str, Any]) -> None:
         if not isinstance(feed, Mapping):
@@ -117,12 +117,7 @@ class Binding:
                     _require_memory(array, index in self._written, where)
                 flat[index] = to_leaf(self._converted(value, kind, where), kind, where)
             case Record():
-                fields = getattr(type(value), "_fields", tree.fields)
-                if fields != tree.fields:
-                    raise SignatureError(
-                        "a named tuple has other fields", where=f"input {where!r}", got=fields, expected=tree.fields
-                    )
-                self._sequence(tree.items, value, where, flat, tuple)
+                self._sequence(tree.items, items_of(tree, value, where, self._convert), where, flat, tuple)
             case tuple() | list():
                 self._sequence(tree, value, where, flat, type(tree))
             case dict():

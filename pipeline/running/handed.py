@@ -56,5 +56,5 @@ def at_home(value: Any, device: torch.device) -> Any:
 def give_back(given: Sequence[Any], used: Sequence[Any]) -> None:
     """Copies what a run wrote into moved inputs back into the caller's tensors."""
     for mine, copy in zip(given, used, strict=True):
-        if copy is not mine and isinstance(copy, torch.Tensor) and copy._version:
+        if copy is not mine and isinstance(copy, torch.Tensor) and (copy.is_inference() or copy._version):
             mine.copy_(copy)

@@ -5,12 +5,14 @@ Only a recording imports the classes of stand-ins.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
 from typing import Any
 
 import torch
 
-from ...ops.graph.graph import Literal
+from ...ops.graph.errors import SignatureError
+from ...ops.graph.graph import Literal, Record
 from ...ops.tracing_hook import current
 
 
@@ -40,6 +42,28 @@ def plain_value(value: Any) -> Any:
     """
     recorder = current()
     return value if recorder is None else recorder.plain(value)
+
+
+def items_of(record: Record, value: Any, where: str, convert: bool) -> Any:
+    """What stands for a named tuple: one with its fields; where inputs are converted, what holds its items, too.
+
+    Raises:
+        SignatureError: it has other fields, or none by name.
+    """
+    names, kind = record.fields, type(value)
+    if convert and kind in (tuple, list):
+        return tuple(value)
+    if convert and isinstance(value, Mapping) and value.keys() == {*names}:
+        return tuple(value[name] for name in names)
+    if (fields := getattr(kind, "_fields", names)) != names:
+        raise SignatureError("a named tuple has other fields", where=f"input {where!r}", got=fields, expected=names)
+    if kind is tuple:
+        raise SignatureError(
+            "a plain tuple has no names", where=f"input {where!r}", got=f"tuple of {len(value)}",
+            expected=f"a named tuple with the fields {', '.join(names)}",
+            fix="Any class of named tuples with these fields does; load(..., convert=True) takes a tuple.",
+        )  # fmt: skip
+    return value
 
 
 def fixed(value: Any) -> Any:

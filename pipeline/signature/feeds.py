@@ -10,7 +10,7 @@ import numpy as np
 
 from ...ops.graph.errors import SignatureError
 from ...ops.graph.graph import Literal, Record
-from ...ops.graph.program import Parameters, Slot
+from ...ops.graph.program import Items, Parameters, Slot
 from ...ops.graph.text import plain_text
 from ...ops.graph.traverse import leaves
 from ...ops.graph.types import STR, STRINGS, ListType, ScalarType, TensorType, Type
@@ -132,7 +132,7 @@ def _equal(wanted: Any, value: Any) -> bool:
 def _map(tree: Any, function: Any) -> Any:
     match tree:
         case Record():
-            return tuple(function(part, key) for key, part in zip(tree.fields, tree.items, strict=True))
+            return Items(function(part, key) for key, part in zip(tree.fields, tree.items, strict=True))
         case tuple():
             return tuple(function(part, index) for index, part in enumerate(tree))
         case list():

@@ -5,7 +5,9 @@ from __future__ import annotations
 import copy
 import io
 import pickle
+import warnings
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -114,3 +116,45 @@ def test_a_result_that_is_a_view_of_an_input_stays_one() -> None:
     x = -torch.ones(3, 4)
     mod(x).fill_(5.0)
     assert torch.equal(x[:2], torch.full((2, 4), 5.0))
+
+
+NUMBERS, NAMED, LIVE = np.arange(1.0, 4.0), {"a": np.arange(1.0, 4.0)}, np.arange(1.0, 4.0)
+
+
+@pytest.mark.parametrize(
+    ("process", "array"),
+    [
+        (lambda x: x + NUMBERS.mean(), NUMBERS),
+        (lambda x: x + float(NUMBERS[0]), NUMBERS),
+        (lambda x: x + torch.tensor(NAMED["a"]), NAMED["a"]),
+        (lambda x: x.numpy() + NUMBERS, NUMBERS),
+    ],
+)
+def test_an_array_of_numpy_is_what_it_was_and_save_says_so(process, array) -> None:
+    x, file = torch.ones(3, dtype=torch.float64), io.BytesIO()
+    mod, wanted = tracepack.trace(process, x), process(x)
+    array += 5
+    try:
+        assert str(mod(x)) == str(wanted)
+        with pytest.warns(UserWarning, match=r"numpy '\w+' was written to after the trace"):
+            mod.save(file)
+        assert str(tracepack.load(file.getvalue())(x)) == str(wanted)
+    finally:
+        array -= 5
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mod.save(io.BytesIO())
+
+
+def test_an_array_that_is_captured_as_a_tensor_is_what_it_is_at_each_run() -> None:
+    def process(x):
+        return x + torch.from_numpy(LIVE)
+
+    x, file = torch.ones(3, dtype=torch.float64), io.BytesIO()
+    mod = tracepack.trace(process, x)
+    LIVE[0] = 100.0
+    assert torch.equal(mod(x), process(x))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mod.save(file)
+    assert torch.equal(tracepack.load(file.getvalue())(x), process(x))

@@ -3,7 +3,9 @@
 import pytest
 import torch
 
+import tracepack
 from tracepack.serving.protocol.datatypes import DTYPES, from_bytes, to_bytes
+from tracepack.serving.protocol.interface import Interface
 
 pytest.importorskip("starlette", reason="the extra 'serve' is not installed")
 
@@ -31,3 +33,13 @@ def test_a_view_that_only_notes_its_sign_is_sent_with_it():
     imaginary = torch.tensor([1 + 2j, 3 - 4j]).conj().imag
     assert imaginary.is_neg()
     assert bytes(to_bytes(imaginary)) == torch.tensor([-2.0, 4.0]).numpy().tobytes()
+
+
+def test_an_int_where_a_float_is_declared_is_sent_as_one() -> None:
+    """The sum of no numbers is the int 0, and the model says FP64."""
+    mod = tracepack.trace(lambda xs: {"total": sum(xs), "count": len(xs)}, [1.0, 2.0])
+    interface = Interface(mod, "sums")
+    for given, total in ([], 0.0), ([1.5], 1.5), ([1 << 60], 1 << 60):
+        outputs = interface.outputs_of(mod(given), {})
+        assert [each.datatype for each in outputs] == ["INT64" if total == 1 << 60 else "FP64", "INT64"]
+        assert outputs[0].value.tolist() == [total]

@@ -86,6 +86,26 @@ def test_the_fields_of_a_named_tuple_keep_their_order() -> None:
         traced(swapped(X, X * 3))
 
 
+def test_a_plain_tuple_is_no_named_one() -> None:
+    pair, other = namedtuple("Pair", "a b"), namedtuple("Other", "a b")
+    traced, file = tracepack.trace(lambda pair: pair.a - pair.b, pair(X, 2.0)), io.BytesIO()
+    traced.save(file, examples=[{"pair": pair(X, 3.0)}])
+    read = tracepack.load(file.getvalue(), verify="golden")
+    for pipeline in (traced, read):
+        assert torch.equal(pipeline(other(X, 5.0)), X - 5.0)
+        told = r"'pair'.*a plain tuple has no names.*expected a named tuple with the fields a, b"
+        with pytest.raises(tracepack.SignatureError, match=told):
+            pipeline((X, 5.0))
+    converting = tracepack.load(file.getvalue(), convert=True)
+    for given in ((X, 5.0), [X, 5.0], {"b": 5.0, "a": X}, pair(X, 5)):
+        assert torch.equal(converting(given), X - 5.0)
+    with pytest.raises(tracepack.SignatureError, match="another structure"):
+        converting((X, 5.0, 6.0))
+    second = io.BytesIO()
+    read.save(second)
+    assert second.getvalue() == file.getvalue()
+
+
 def test_a_function_that_goes_through_a_dict_is_held_to_the_order_of_its_keys() -> None:
     def process(parts: dict[str, torch.Tensor]) -> torch.Tensor:
         return torch.cat(list(parts.values()))

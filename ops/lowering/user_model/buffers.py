@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -12,6 +13,7 @@ from torch.utils import _pytree as pytree
 from ...graph.errors import LoweringError
 from ...runtime.interrupts.changes import Kept
 from .isolate import InferenceForm
+from .write_marks import WriteMark, copied
 
 
 class Live:
@@ -52,7 +54,7 @@ def _copies_of_buffers(model: torch.nn.Module) -> dict[str, torch.Tensor]:
         for key, buffer in module._buffers.items():
             if buffer is not None:
                 name = f"{prefix}.{key}" if prefix else key
-                found[name] = copies.setdefault(id(buffer), buffer.detach().clone())
+                found[name] = copies.setdefault(id(buffer), copied(buffer))
     return found
 
 
@@ -93,34 +95,36 @@ class KeptBuffers(Kept):
 
     def __init__(self, model: Any) -> None:
         self.model = model
-        self.before: list[tuple[Any, str, torch.Tensor, torch.Tensor, int]] = []
+        self.before: list[tuple[Any, str, torch.Tensor, torch.Tensor, WriteMark]] = []
 
     def make(self) -> None:
         """Copies the values."""
         if isinstance(self.model, torch.nn.Module):
             pairs = [(m, n, b) for m in self.model.modules() for n, b in m._buffers.items() if b is not None]
-            self.before = [(module, name, b, b.detach().clone(), b._version) for module, name, b in pairs]
+            self.before = [(module, name, b, copied(b), WriteMark(b)) for module, name, b in pairs]
 
     @property
     def changed(self) -> bool:
         """Whether a buffer was written to or replaced."""
-        return any(m._buffers.get(name) is not b or b._version != version for m, name, b, _, version in self.before)
-
-    def apart(self, result: Any) -> Any:
-        """A result in which what lies in the memory of a buffer is a copy, which keeps its values when they go back."""
-        return apart(result, [buffer for _, _, buffer, _, _ in self.before])
+        return any(m._buffers.get(name) is not b or mark.is_written for m, name, b, _, mark in self.before)
 
     def undo(self) -> None:
         """Restores buffers and values."""
         with torch.no_grad():
-            for module, name, buffer, values, version in self.before:
-                if buffer._version != version:
+            for module, name, buffer, values, mark in self.before:
+                if mark.is_written:
                     buffer.copy_(values)
                 module._buffers[name] = buffer
 
     def let_go(self) -> None:
         """Drops the copies."""
         self.before = []
+
+
+def tensors_of(model: Any) -> list[torch.Tensor]:
+    """The parameters, the buffers, and the tensors that parts of a model have as plain attributes."""
+    plain = [each for part in model.modules() for each in vars(part).values() if isinstance(each, torch.Tensor)]
+    return [*model.parameters(), *model.buffers(), *plain]
 
 
 def apart(result: Any, tensors: Sequence[Any]) -> Any:
@@ -134,6 +138,12 @@ def _memory(tensor: Any) -> int:
     if not isinstance(tensor, torch.Tensor) or tensor.layout is not torch.strided or tensor.device.type == "meta":
         return 0
     return tensor.untyped_storage().data_ptr()
+
+
+def own_model(model: Any) -> Any:
+    """A copy of a model that later calls go on with, in inference mode or outside of it."""
+    with torch.inference_mode(False):
+        return copy.deepcopy(model)
 
 
 @contextmanager

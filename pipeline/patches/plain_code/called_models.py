@@ -18,6 +18,7 @@ from ....ops.graph.sharing.memory import touched
 from ....ops.graph.types import SCALARS
 from ....ops.lowering.layouts import in_order
 from ....ops.lowering.user_model.isolate import KeptModel
+from ....ops.lowering.user_model.write_marks import WriteMark
 from ....ops.op import InferenceOp
 from ....ops.runtime.placement import home_of
 from ....ops.runtime.plan import Plan
@@ -94,11 +95,11 @@ class CalledModel:
         model = self.thing if isinstance(self.thing, torch.nn.Module) else attribute(self.thing, "model", None)
         is_module = isinstance(model, torch.nn.Module)
         buffers = [*model.buffers()] if is_module else []
-        before, random = [(each, each._version, each.clone()) for each in buffers], torch.get_rng_state()
+        before, random = [(each, WriteMark(each), each.clone()) for each in buffers], torch.get_rng_state()
         try:
             with KeptModel(self.thing) if self.thing is model else nullcontext():
                 found = self.called(*args)
-                changed = [part for part in before if part[0]._version != part[1] or not _equal(part[0], part[2])]
+                changed = [part for part in before if part[1].is_written or not _equal(part[0], part[2])]
         finally:
             is_drawn = not torch.equal(random, torch.get_rng_state())
             torch.set_rng_state(random)

@@ -82,6 +82,11 @@ def counts(cache: Any) -> Access:
     return COUNTS, lambda: {"": tuple(cache.cache_info())}, lambda items: None
 
 
+def misses(cache: Any) -> int:
+    """How many results a function with a cache has computed."""
+    return int(getattr(cache.cache_info(), "misses", 0))
+
+
 ITERATOR, DRAWS, QUEUE = "an iterator", "a generator of random numbers", "a queue"
 COUNTS, PERMITS, FILE, DATABASE = "the counts of a cache", "a semaphore", "an open file", "a database"
 MOVED = frozenset((ITERATOR, DRAWS, COUNTS, PERMITS, FILE, DATABASE))

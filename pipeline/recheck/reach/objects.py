@@ -25,7 +25,7 @@ from ....ops.op import InferenceOp
 from ....ops.runtime.user_code import OURS, codes_in, decorated, functions_in, names_in, stored_attributes
 from ...proxies.base import is_traced
 from ..glimpses import brief
-from .hidden import access, counts
+from .hidden import access, counts, misses
 from .later import Moves
 from .leads import drawn_from, holds_traced, leads, modules_in, texts_for_names
 from .places import (
@@ -81,6 +81,7 @@ class Objects:
         self._met: dict[int, Any] = {id(each): each for each in known}
         self._tensors: dict[int, torch.Tensor] = {}
         self._caches: list[Any] = []
+        self._misses: dict[int, int] = {}
         self._waiting: deque[tuple[Any, str]] = deque([(process, "the function")])
         with lowering():
             while self._waiting and len(self._met) < most:
@@ -107,11 +108,12 @@ class Objects:
         return next(iter(self.changes()), None)
 
     def restore(self) -> None:
-        """Gives everything back what it held, and empties caches that hold things of a recording."""
+        """Gives everything back what it held, and empties caches that hold things of a recording.
+
+        Also those that were filled meanwhile, where something goes back: a call that is cached does not set it again.
+        """
         with lowering():
-            for cache in self._caches:
-                if holds_traced(cache):
-                    cache.cache_clear()
+            changed = False
             for place in self._places:
                 now = place.read()
                 same = len(now) == len(place.before) and all(
@@ -120,7 +122,11 @@ class Objects:
                     for a, b in zip(*pair, strict=True)
                 )
                 if not same:
+                    changed = True
                     place.write(place.before)
+            for cache in self._caches:
+                if holds_traced(cache) or (changed and misses(cache) > self._misses[id(cache)]):
+                    cache.cache_clear()
             for array, before, _ in self._arrays:
                 if array.flags.writeable and array.tobytes() != before.tobytes():
                     array[...] = before
@@ -128,6 +134,16 @@ class Objects:
     def reaches(self, thing: Any) -> bool:
         """Whether an object that is no tensor is among what was found."""
         return id(thing) in self._met
+
+    def shared_with(self, other: Objects) -> list[Any]:
+        """What both have found, but for tensors."""
+        return [thing for key, thing in self._met.items() if key in other._met]
+
+    def arrays(self) -> list[tuple[str, np.ndarray[Any, Any]]]:
+        """The arrays of numbers, each with its name where it has one."""
+        found = [each for each in self._met.values() if type(each) is np.ndarray and not each.dtype.hasobject]
+        names = {id(item): repr(key) for place in self._places for key, item in place.before.items()}
+        return [(names.get(id(each), ""), each) for each in found]
 
     def plain_values(self) -> list[Any]:
         """The numbers and texts that the user's functions name: constants of their code, globals, variables."""
@@ -230,6 +246,7 @@ class Objects:
         self._wait(*((each, name) for each in behind))
         if hasattr(thing, "cache_info"):
             self._caches.append(thing)
+            self._misses[id(thing)] = misses(thing)
         if behind or is_constant(thing):
             return
         if has_attributes(thing) and not is_shared(type(thing)):

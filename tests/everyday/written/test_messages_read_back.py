@@ -105,9 +105,96 @@ def logged(xs, when):
     return out.getvalue()
 
 
+class Kept(logging.Handler):
+    """Keeps what it hears where functions may read it."""
+
+    last = ""
+
+    def __init__(self):
+        super().__init__()
+        self.seen = []
+
+    def emit(self, record):
+        Kept.last = record.getMessage()
+        self.seen.append(Kept.last)
+        TEXTS.append(Kept.last)
+
+
+class Filtered(logging.Filter):
+    def filter(self, record):
+        TEXTS.append(record.msg)
+        return True
+
+
+def logger_with(name, handler=None, heard=None):
+    made = logging.getLogger(name)
+    made.propagate = False
+    made.addHandler(handler or logging.NullHandler())
+    if heard is not None:
+        made.addFilter(heard)
+    return made
+
+
+TEXTS: list[str] = []
+OUT = io.StringIO()
+HANDLER = Kept()
+TO_LIST = logger_with("to a list", HANDLER)
+TO_STREAM = logger_with("to a stream", logging.StreamHandler(OUT))
+TO_FILTER = logger_with("to a filter", heard=Filtered())
+UNREAD = logger_with("to nobody", Kept())
+
+
+def heard(xs, when):
+    HANDLER.seen.clear()
+    if when[5:] == "02-29":
+        TO_LIST.warning("leap")
+    return len(HANDLER.seen)
+
+
+def heard_by_a_helper(xs, when):
+    TEXTS.clear()
+    tell_leap(TO_LIST, when)
+    return len(TEXTS)
+
+
+def tell_leap(logger, when):
+    if when[5:] == "02-29":
+        logger.warning("leap")
+
+
+def heard_last(xs, when):
+    Kept.last = ""
+    if when[5:] == "02-29":
+        TO_LIST.warning("leap")
+    return Kept.last
+
+
+def heard_in_rounds(xs, when):
+    TEXTS.clear()
+    for item in xs:
+        if item * 7 + 3 == 2803:
+            TO_LIST.warning("a")
+    return len(TEXTS)
+
+
+def written(xs, when):
+    OUT.seek(0)
+    OUT.truncate()
+    if when[5:] == "02-29":
+        TO_STREAM.warning("leap")
+    return OUT.getvalue()
+
+
+def filtered(xs, when):
+    TEXTS.clear()
+    if when[5:] == "02-29":
+        TO_FILTER.warning("leap")
+    return [*TEXTS]
+
+
 PROCESSES = [
     printed, printed_by_a_helper, printed_in_rounds, printed_in_redirected_rounds, printed_as_an_error, warned,
-    warned_by_a_helper, shown, logged,
+    warned_by_a_helper, shown, logged, heard, heard_by_a_helper, heard_last, heard_in_rounds, written, filtered,
 ]  # fmt: skip
 
 
@@ -137,4 +224,30 @@ def test_an_error_of_a_warning_is_no_answer() -> None:
     mod = loaded(process, "2024-01-05")
     assert mod("2024-01-06") == 1
     with pytest.raises((tracepack.GuardError, UserWarning)):
+        mod("2024-02-29")
+
+
+def test_a_log_that_the_function_does_not_read_is_left_out() -> None:
+    def process(when):
+        if when[5:] == "02-29":
+            UNREAD.warning("leap")
+        return when + "!"
+
+    mod = loaded(process, "2024-01-05")
+    assert mod("2024-02-29") == "2024-02-29!"
+
+
+def test_what_shows_warnings_and_is_read_decides_as_in_python(monkeypatch) -> None:
+    shown = []
+    monkeypatch.setattr(warnings, "showwarning", lambda *_args, **_named: shown.append(1))
+
+    def process(when):
+        shown.clear()
+        if when[5:] == "02-29":
+            warnings.warn("leap", stacklevel=1)
+        return len(shown)
+
+    mod = loaded(process, "2024-01-05")
+    assert mod("2024-01-06") == 0
+    with pytest.raises(tracepack.GuardError, match="a branch was taken on it"):
         mod("2024-02-29")

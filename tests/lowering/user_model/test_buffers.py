@@ -106,6 +106,42 @@ def test_an_op_that_was_traced_keeps_its_state_beyond_what_it_was_traced_for(mak
         assert torch.equal(op(torch.ones(size, 3)), eager(torch.ones(size, 3))), size
 
 
+class GivesWeights(Counter):
+    """Gives its parameter, a view of it, its buffer and a plain tensor."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight, self.plain = nn.Parameter(torch.ones(3)), torch.ones(3)
+
+    def forward(self, x):
+        return x + self.weight + self.plain + self.n, self.weight, self.weight[:2], self.n, self.plain
+
+
+@pytest.mark.parametrize("traced", [False, True])
+@torch.no_grad()
+def test_what_an_op_gives_by_hand_is_apart_from_its_model(traced):
+    """A write into it changed the model before a trace, and nothing after one."""
+    model, x = GivesWeights(), torch.zeros(3)
+    op = tracepack.script(model)
+    mod = tracepack.trace(lambda x: op(x), x) if traced else op
+    for _ in range(2):
+        for call in (op, mod):
+            total, *given = call(x)
+            assert total.tolist() == [2.0] * 3
+            for each in given:
+                each.add_(5)
+    assert model(x)[0].tolist() == [2.0] * 3
+
+
+def test_an_op_that_was_tried_by_hand_is_traced_in_the_state_of_its_model():
+    """The replay called the op, which went on from those calls, and blamed something that no recording sees."""
+    op, eager, x = tracepack.script(Counter()), Counter(), torch.ones(2, 3)
+    first = [op(x), op(x)]
+    mod = tracepack.trace(lambda x: op(x), x)
+    assert str([*first, op(x)]) == str([eager(x), eager(x), eager(x)])
+    assert str([mod(x), mod(x)]) == str(first)
+
+
 def test_a_norm_with_two_names_begins_with_its_own_statistics():
     norm = nn.BatchNorm1d(3)
     model = nn.Sequential(norm, nn.ReLU(), norm)

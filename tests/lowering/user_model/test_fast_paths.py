@@ -112,3 +112,73 @@ def test_one_tensor_for_several_arguments_is_another_call() -> None:
         with torch.no_grad():
             wanted = model(x, x, x, key_padding_mask=mask)[0], model(x, y, y, key_padding_mask=mask)[0]
         torch.testing.assert_close(mod(x, y, mask), wanted, equal_nan=True)
+
+
+class Converted(nn.Module):
+    """Attention of what a call gives as it is where nothing has to be done, which decides between torch's ways."""
+
+    def __init__(self, way):
+        super().__init__()
+        self.attention, self.way = nn.MultiheadAttention(8, 2, batch_first=True), way
+
+    def forward(self, x, mask):
+        return self.attention(self.way(x), x, x, key_padding_mask=mask, need_weights=False)[0]
+
+
+@pytest.mark.parametrize("way", [torch.Tensor.float, torch.Tensor.contiguous, torch.Tensor.clone, nn.Identity()])
+def test_which_tensors_are_one_object_decides_as_in_the_model(way):
+    """The slow way gives 0 where all is masked, and torch's fast one NaN."""
+    model = Converted(way).eval()
+    x, mask = torch.rand(3, 4, 8), torch.zeros(3, 4, dtype=torch.bool)
+    mask[0, -1] = True
+    op = tracepack.script(model, device="cpu", contiguous=True)
+    mod = tracepack.trace(lambda x, mask: op(x, mask), x, mask)
+    mask[1] = True
+    strided = x.mT.contiguous().mT
+    for given in (x, strided):
+        with torch.no_grad():
+            wanted = model(given, mask)
+        try:
+            found = mod(given, mask)
+        except tracepack.GuardError:
+            assert way is torch.Tensor.contiguous
+            assert given is strided
+            continue
+        torch.testing.assert_close(found, wanted, equal_nan=True)
+
+
+ATTENTION = nn.MultiheadAttention(8, 2, batch_first=True).eval().requires_grad_(False)
+
+
+def attended(q, k, mask):
+    return ATTENTION(q, k, k, key_padding_mask=mask, need_weights=False)[0]
+
+
+class Calls(nn.Module):
+    def forward(self, q, k, mask):
+        return attended(q, k, mask)
+
+
+@pytest.mark.parametrize("model", [attended, Calls()])
+def test_a_function_that_holds_attention_is_another_one_where_a_tensor_comes_twice(model):
+    """The graph of two tensors was taken for one that comes twice: 0 in place of NaN where all is masked."""
+    x, y, mask = torch.rand(3, 4, 8), torch.rand(3, 4, 8), torch.zeros(3, 4, dtype=torch.bool)
+    op = tracepack.script(model, device="cpu", contiguous=True)
+    once, twice = tracepack.trace(op, x, y, mask), tracepack.trace(lambda x, mask: op(x, x, mask), x, mask)
+    mask[1] = True
+    for found in (once(x, y, mask), op(x, y, mask)):
+        torch.testing.assert_close(found, attended(x, y, mask), equal_nan=True)
+    for found in (twice(x, mask), op(x, x, mask)):
+        torch.testing.assert_close(found, attended(x, x, mask), equal_nan=True)
+
+
+class Asks(nn.Module):
+    def forward(self, q, k):
+        return q * 2 if q is k else q - k
+
+
+def test_a_model_that_asks_which_tensors_are_one_object_answers_each_call():
+    op, x = tracepack.script(Asks(), device="cpu"), torch.ones(3)
+    twice, once = tracepack.trace(lambda x: op(x, x), x), tracepack.trace(lambda x: op(x, x + 1), x)
+    assert twice(x).tolist() == [2.0] * 3
+    assert once(x).tolist() == [-1.0] * 3

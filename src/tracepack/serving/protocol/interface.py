@@ -126,7 +126,7 @@ class Interface:
             RejectedError: one has no datatype in the protocol.
         """
         names = wanted or [name for name, field in self.outputs.items() if not _is_silent(field)]
-        return tuple(named_output(name, _at(result, self.outputs[name].path)) for name in names)
+        return tuple(named_output(name, _declared(self.outputs[name], result)) for name in names)
 
 
 def output_name(field: SignatureField) -> str:
@@ -217,6 +217,12 @@ def _at(result: Any, path: Sequence[str | int]) -> Any:
         named = isinstance(key, str) and isinstance(result, tuple)
         result = getattr(result, str(key)) if named else result[key]
     return result
+
+
+def _declared(field: SignatureField, result: Any) -> Any:
+    """An output; an int where a float is declared, such as the sum of no numbers, is that float, if there is one."""
+    value = _at(result, field.path)
+    return float(value) if field.kind == "float" and type(value) is int and abs(value) <= 1 << 53 else value
 
 
 def _is_silent(field: SignatureField) -> bool:
