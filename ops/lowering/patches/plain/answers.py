@@ -1,0 +1,30 @@
+"""While a model is exported, what it asks about its export is answered as in a plain run."""
+
+from __future__ import annotations
+
+from ..lock import Patched
+from . import modes, stand_ins
+from .askers import Heard, hearing
+
+
+class PlainAnswers(Patched):
+    """While it is entered, the model that this thread exports gets the answers of a plain run.
+
+    Args:
+        heard: keeps what the model asks.
+    """
+
+    def __init__(self, heard: Heard) -> None:
+        super().__init__(*stand_ins.PATCHES, *modes.PATCHES)
+        self.heard = heard
+
+    def make(self) -> None:
+        """Begins to answer."""
+        hearing.append(self.heard)
+        super().make()
+
+    def undo(self) -> None:
+        """Answers no more."""
+        super().undo()
+        if self.heard in hearing:
+            hearing.remove(self.heard)
