@@ -19,10 +19,10 @@ from .patches.distributions import DistributionChecks
 from .patches.layers.attention import FastPaths
 from .patches.layers.packed_sequences import PackedSequences
 from .patches.modules import idle_moves
-from .patches.plain.answers import PlainAnswers
 from .patches.plain.askers import Heard
 from .patches.plain.lending import LentQuestions
-from .patches.plain.modes import modes_around
+from .patches.plain.mode_questions import modes_around
+from .patches.plain.plain_answers import PlainAnswers
 from .patches.scalar_tensors import Counts, Reads, numbers
 from .patches.shape_functions import FreeSizes
 from .patches.silence import Silence

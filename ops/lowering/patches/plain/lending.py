@@ -11,9 +11,9 @@ from ....runtime.interrupts.changes import Change
 from ....runtime.user_code import codes_in
 from ..global_names import renamed
 from ..int_range import Asker, functions_of
-from . import modes, stand_ins
+from . import mode_questions, plain_types
 
-LENT: dict[int, Any] = {**stand_ins.LENT, **modes.LENT}
+LENT: dict[int, Any] = {**plain_types.LENT, **mode_questions.LENT}
 
 
 class LentQuestions(Change):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..lock import Patched
-from . import modes, stand_ins
+from . import mode_questions, plain_types
 from .askers import Heard, hearing
 
 
@@ -15,7 +15,7 @@ class PlainAnswers(Patched):
     """
 
     def __init__(self, heard: Heard) -> None:
-        super().__init__(*stand_ins.PATCHES, *modes.PATCHES)
+        super().__init__(*plain_types.PATCHES, *mode_questions.PATCHES)
         self.heard = heard
 
     def make(self) -> None:
