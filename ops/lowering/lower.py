@@ -148,7 +148,7 @@ def lower_itself(
         asks = layouts.strides or _has_script(model)
         empty.refuse_first_call(once, name)
         notes = scratch(model, once)
-        flat.lent = LentQuestions(ran.askers)
+        flat.lent, flat.heard.compares_bools = LentQuestions(ran.askers), ran.compares_bools
 
         def reference(grad: bool = False) -> _Reference:
             return _Reference(call, Live(model, training, grad), name, notes)

@@ -103,6 +103,7 @@ QUESTIONS = {
     "node of a size": lambda x: hasattr(x.shape[0], "node"),
     "in a generator": lambda x: any(type(n) is not int for n in x.shape),
     "in an inner function": by_inner_function,
+    "condition is True": lambda x: (x.shape[0] > 1) is not True or (x.shape[0] == 1) is not False,
     "type of a condition": lambda x: type(x.shape[0] > 1) is not bool,
     "type of a quotient": lambda x: type(x.shape[0] / 2) is not float,
 }

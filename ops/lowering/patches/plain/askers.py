@@ -46,6 +46,7 @@ class Heard:
 
     Attributes:
         told: whether libraries are told of the export.
+        compares_bools: whether a function of the model compares with True or False by `is`.
         own: the questions of the user's own code, with the line of each.
         libraries: those of installed packages.
         modes: how many modes for functions and for operators there are around the model.
@@ -53,6 +54,7 @@ class Heard:
     """
 
     told: bool = False
+    compares_bools: bool = False
     own: dict[tuple[str, int], tuple[str, SourceLine]] = field(default_factory=dict)
     libraries: dict[tuple[str, int], tuple[str, SourceLine]] = field(default_factory=dict)
     modes: tuple[int, int] = (0, 0)

@@ -11,6 +11,7 @@ from ....runtime.interrupts.changes import Change
 from ....runtime.user_code import is_users, names_in
 from ..int_range import Asker, asker_of
 from .lending import LENT
+from .size_identity import compares_bools
 
 
 class RanFunctions(Change):
@@ -18,10 +19,12 @@ class RanFunctions(Change):
 
     Attributes:
         askers: these functions, each with what is lent to it by name.
+        compares_bools: whether a function compares with True or False by `is`.
     """
 
     def __init__(self) -> None:
         self.askers: list[tuple[Asker, dict[str, Any]]] = []
+        self.compares_bools = False
         self._seen: dict[int, CodeType] = {}
         self._before: Any = None
         self._profiling = False
@@ -48,11 +51,16 @@ class RanFunctions(Change):
     def _call(self, frame: FrameType, event: str, arg: Any) -> None:
         if event == "call" and id(frame.f_code) not in self._seen:
             self._seen[id(frame.f_code)] = frame.f_code
-            names = asked_names(frame.f_code, frame.f_globals) if is_users(frame.f_code.co_filename) else None
-            if names:
-                self.askers.append((asker_of(frame), names))
+            if is_users(frame.f_code.co_filename):
+                self._note(frame)
         if callable(self._before):
             self._before(frame, event, arg)
+
+    def _note(self, frame: FrameType) -> None:
+        names = asked_names(frame.f_code, frame.f_globals)
+        if names:
+            self.askers.append((asker_of(frame), names))
+        self.compares_bools = self.compares_bools or compares_bools(frame.f_code)
 
 
 def asked_names(code: CodeType, module: dict[str, Any]) -> dict[str, Any]:
