@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import re
 import traceback
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 
 from ..graph.errors import LoweringError
+from ..graph.graph import SourceLine
 from ..runtime.user_code import raising_line
 
 
-def lowering_error(error: Exception, op: str, run: Callable[[], object]) -> LoweringError:
+def lowering_error(
+    error: Exception, op: str, run: Callable[[], object], asked: Iterable[tuple[str, SourceLine]] = ()
+) -> LoweringError:
     """The error to raise for one of torch.export.
 
     Args:
         error: the exception of torch.export.
         op: the op's name.
         run: runs the model on the example; if that fails too, its own error is reported.
+        asked: what the model asks about its export, with the line of each question.
     """
     try:
         run()
@@ -39,6 +43,14 @@ def lowering_error(error: Exception, op: str, run: Callable[[], object]) -> Lowe
                 "a distribution of torch checks its data in a way that torch.export does not follow",
                 where=where,
                 fix="Give it validate_args=False.",
+            )
+        for question, line in asked:
+            return LoweringError(
+                f"Python needs a value here that only the data of a run decides: the model asks {question}, and goes "
+                "the way of a plain run, as the file must",
+                where=where,
+                got=f"the question in {line}",
+                fix="Check the data before or after the op, in the traced function, or go one way always.",
             )
         return LoweringError(
             "Python needs a value here that only the data of a run decides",

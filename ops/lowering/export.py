@@ -19,6 +19,10 @@ from .patches.distributions import DistributionChecks
 from .patches.layers.attention import FastPaths
 from .patches.layers.packed_sequences import PackedSequences
 from .patches.modules import idle_moves
+from .patches.plain.askers import Heard
+from .patches.plain.lending import LentQuestions
+from .patches.plain.mode_questions import modes_around
+from .patches.plain.plain_answers import PlainAnswers
 from .patches.scalar_tensors import Counts, Reads, numbers
 from .patches.shape_functions import FreeSizes
 from .patches.silence import Silence
@@ -33,6 +37,10 @@ class Flat(torch.nn.Module):
         model: the user's model.
         call: the structure of its call.
         keeps_mode: whether it is exported in its present mode, instead of evaluation mode.
+
+    Attributes:
+        heard: what the model asks about its export.
+        lent: what its functions ask with.
     """
 
     def __init__(self, model: Any, call: Call, keeps_mode: bool) -> None:
@@ -40,10 +48,12 @@ class Flat(torch.nn.Module):
         self.keeps_mode = keeps_mode
         self.model = model  # as a submodule, where it is a module, so that names and ties of weights are kept
         self.call = call
+        self.heard, self.lent = Heard(), LentQuestions(())
         self.numbers: dict[str, Any] | None = None  # where sizes are followed through tensors; see `scalar_tensors`
 
     def forward(self, *flat: Any) -> Any:
         """The leaves of what the model returns."""
+        self.heard.modes = modes_around()
         given = [t.size(0) if kind is None else t for t, kind in zip(flat, self.call.kinds, strict=True)]
         args, kwargs, objects = self.call.rebuild(given)
         with buffers_in_place(self.model), self.followed():
@@ -73,17 +83,22 @@ def programs(flat: Flat, tensors: Leaves, model: Any, name: str, reference: Call
     yielded = False
     exact, closed = separate(tensors), dense(tensors)
     ways = [closed] if all(map(_lie_alike, exact, closed)) else [closed, exact]
-    for example in [example for way in ways for example in examples(_carriers(way))]:
-        found, caught = _attempts(flat, example, model)
-        yield from found
-        yielded = yielded or bool(found)
-        error = error or caught
+    tried = [example for way in ways for example in examples(_carriers(way))]
+    for told in (False, True):
+        if told and (flat.heard.told or not flat.heard.libraries):
+            break
+        flat.heard.told = told
+        for example in tried:
+            found, caught = _attempts(flat, example, model)
+            yield from found
+            yielded = yielded or bool(found)
+            error = error or caught
     if yielded:
         return
     assert error is not None
     if isinstance(error, TracepackError):
         raise error
-    raise lowering_error(error, name, lambda: reference(*separate(tensors))) from error
+    raise lowering_error(error, name, lambda: reference(*separate(tensors)), flat.heard.own.values()) from error
 
 
 def _carriers(tensors: Leaves) -> list[torch.Tensor]:
@@ -97,6 +112,15 @@ def _lie_alike(one: Any, other: Any) -> bool:
 
 
 def _attempts(flat: Flat, tensors: Sequence[torch.Tensor], model: Any) -> tuple[list[Any], Exception | None]:
+    """The results of torch.export for a model, or its error; libraries are told of the export only where it fails."""
+    found, error = _freest(flat, tensors, model)
+    if not found and flat.heard.libraries and not flat.heard.told:
+        flat.heard.told = True
+        found, error = _freest(flat, tensors, model)
+    return found, error
+
+
+def _freest(flat: Flat, tensors: Sequence[torch.Tensor], model: Any) -> tuple[list[Any], Exception | None]:
     """The results of torch.export for a model, the one with the freest sizes first, or its error.
 
     Where the model converts sizes to plain integers, it is exported once more with an `int` and a `range` that keep
@@ -145,6 +169,8 @@ def export(flat: Flat, tensors: Sequence[torch.Tensor], model: Any) -> Any:
         torch.no_grad(),
         InferenceForm(model, keeps),
         InferenceForm(flat, keeps),
+        flat.lent,
+        PlainAnswers(flat.heard),
         Silence(),
         FreeSizes(),
         PackedSequences(),

@@ -20,6 +20,7 @@ from ..graph.types import TensorType
 from ..runtime.checks import input_check
 from ..runtime.plan import Plan
 from ..runtime.primitives.random import draws_undone
+from .agreement.library_ways import require_plain_way
 from .autocast import AutocastQuestions
 from .call import Call, Leaves, returned, separate
 from .convert.body import convert
@@ -31,6 +32,8 @@ from .gradients import Questions, with_plain_inputs, without_gradients, without_
 from .layouts import LayoutQuestions
 from .mutation import EmptyBuffers
 from .patches.layers.nested_rows import NestedRows
+from .patches.plain.lending import LentQuestions
+from .patches.plain.ran import RanFunctions
 from .user_model.buffers import KeptData, Live
 from .user_model.isolate import Attribute, GuardedState, KeptAttributes, KeptModel, scratch
 from .user_model.quantized import with_plain_layers, with_plain_tensors
@@ -123,7 +126,7 @@ def lower_itself(
     numbers_at = [index for index, kind in enumerate(call.kinds) if kind is None]
     empty, constants = EmptyBuffers(model), {} if shared is None else shared
     fixed, questions, layouts = FixedTensors(model, name), Questions(model, expected=SWITCHES), LayoutQuestions()
-    autocast = AutocastQuestions()
+    autocast, ran = AutocastQuestions(), RanFunctions()
 
     def once() -> Any:
         return Live(model, training)(*call.rebuild(separate(tensors))[:2])
@@ -134,7 +137,7 @@ def lower_itself(
 
     with draws_undone(again):
         try:
-            with KeptAttributes(model), fixed, questions, layouts, autocast:
+            with KeptAttributes(model), fixed, questions, layouts, autocast, ran:
                 once()
             fixed.confirm(again)
         except Exception:  # an error of the model is raised again by the export, which explains it
@@ -145,6 +148,7 @@ def lower_itself(
         asks = layouts.strides or _has_script(model)
         empty.refuse_first_call(once, name)
         notes = scratch(model, once)
+        flat.lent, flat.heard.compares_bools = LentQuestions(ran.askers), ran.compares_bools
 
         def reference(grad: bool = False) -> _Reference:
             return _Reference(call, Live(model, training, grad), name, notes)
@@ -160,6 +164,7 @@ def lower_itself(
                     with NestedRows() as nested:
                         body, spec = prove(body, tensors, reference, asks)
                     nested.refuse(name)
+                    require_plain_way(body, tensors, reference, flat.heard)
                     if questions.asks:
                         body = with_plain_inputs(body, reference, tensors)
                     if questions.decides:

@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 import tracepack
+from tests.lowering.questions.exporting import is_exporting
 from tests.lowering.test_threads import elsewhere
 from tracepack.ops.lowering.patches import silence
 from tracepack.ops.lowering.patches.fx_patcher import FxPatcher
@@ -23,7 +24,7 @@ class Disturbed(nn.Module):
         self.refused = refused
 
     def forward(self, x):
-        if not torch.compiler.is_exporting():
+        if not is_exporting():
             DRAWN.append(elsewhere(lambda: torch.randint(0, 2**62, ()).item()))
         return x * 2 if not self.refused or x.sum() > 0 else x
 
@@ -123,7 +124,7 @@ class Printed(nn.Module):
     """While it is exported, another thread prints a tensor: torch takes off, and puts on, the modes that it finds."""
 
     def forward(self, x):
-        if torch.compiler.is_exporting():
+        if is_exporting():
             MODES.append(elsewhere(torch._ops._len_torch_dispatch_stack_pre_dispatch))
             PRINTS.append(elsewhere(lambda: repr(torch.zeros(2))))
         return x * 2

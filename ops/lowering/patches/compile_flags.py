@@ -6,26 +6,45 @@ code, which fails, and loops and choices on data go through torch's compiler.
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any
 
 import torch
 from torch.export import _trace
 
+from ...runtime.user_code import TORCHS
 from .lock import Patch, Patched
+from .plain.askers import is_answered_plainly
 
 
 class ThreadFlag:
-    """A flag that is true in the thread that made it."""
+    """A flag that is true in the thread that made it, but for a model that asks, which runs as it does plainly."""
 
     def __init__(self) -> None:
         self.thread = threading.get_ident()
 
     def __bool__(self) -> bool:
-        return threading.get_ident() == self.thread
+        if threading.get_ident() != self.thread:
+            return False
+        asking, name = _asking(sys._getframe(1))
+        return not is_answered_plainly(asking, f"torch.compiler.{name}()")
+
+
+def _asking(frame: FrameType | None) -> tuple[FrameType | None, str]:
+    """The frame that asks a function of torch for a flag, and the function's name."""
+    name = _FUNCTIONS[0]
+    while frame is not None and frame.f_code.co_filename.startswith(TORCHS):
+        if frame.f_code.co_name.removeprefix("_") not in _FUNCTIONS:
+            break
+        name, frame = frame.f_code.co_name.removeprefix("_"), frame.f_back
+    return frame, name
+
+
+_FUNCTIONS = ("is_compiling", "is_exporting")
 
 
 _FLAGS = ("_is_compiling_flag", "_is_exporting_flag")

@@ -9,11 +9,15 @@ from types import CodeType
 
 _LOAD = dis.opmap["LOAD_GLOBAL"]
 _EXTENDED = dis.opmap["EXTENDED_ARG"]
+_IS = dis.opmap["IS_OP"]
+_CACHE = dis.opmap.get("CACHE")  # what an instruction keeps of its last run
 _SHIFT = 1 if sys.version_info >= (3, 11) else 0  # the lowest bit of the argument then says that a call follows
 
 
 def renamed(code: CodeType, names: Mapping[str, str]) -> CodeType | None:
     """The code with other names for some globals, also in the functions that are written inside it.
+
+    What is compared by `is`, as in ``type(x) is int``, keeps its name.
 
     Args:
         code: of a function.
@@ -28,7 +32,8 @@ def renamed(code: CodeType, names: Mapping[str, str]) -> CodeType | None:
         return None
     bytecode = bytearray(code.co_code)
     for place in range(0, len(bytecode), 2):
-        if bytecode[place] == _LOAD and not (place and bytecode[place - 2] == _EXTENDED):
+        extended = place and bytecode[place - 2] == _EXTENDED
+        if bytecode[place] == _LOAD and not extended and not _is_compared(code, place):
             index, call = bytecode[place + 1] >> _SHIFT, bytecode[place + 1] & _SHIFT
             if before[index] in names:
                 bytecode[place + 1] = after.index(names[before[index]]) << _SHIFT | call
@@ -37,6 +42,11 @@ def renamed(code: CodeType, names: Mapping[str, str]) -> CodeType | None:
         return None
     constants = tuple(inner.get(id(const), const) for const in code.co_consts)
     return code.replace(co_code=bytes(bytecode), co_names=tuple(after), co_consts=constants)
+
+
+def _is_compared(code: CodeType, place: int) -> bool:
+    following = (each for each in code.co_code[place + 2 :: 2] if each != _CACHE)
+    return next(following, None) == _IS
 
 
 def _inside(code: CodeType) -> list[CodeType]:

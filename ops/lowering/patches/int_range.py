@@ -37,6 +37,12 @@ class _IsInt(type):
     def __subclasscheck__(cls, kind: type) -> bool:
         return issubclass(kind, int)
 
+    def __eq__(cls, other: object) -> bool:  # as in `type(x) in (int, float)`
+        return other is cls or other is int
+
+    def __hash__(cls) -> int:
+        return hash(int)
+
 
 class _Int(int, metaclass=_IsInt):
     """`int`, which returns a symbolic size unchanged."""
@@ -91,7 +97,7 @@ def _noted(original: Any, patch: Patch) -> Any:
             frame = _asking_frame(sys._getframe(1))
             known = _is_torch(frame.f_globals) or any(frame.f_code is other.code for other in _asking)
             if not known and not _has_lent(frame.f_code):
-                _asking.append(_asker(frame))
+                _asking.append(asker_of(frame))
         return original(self)
 
     return ask
@@ -106,7 +112,8 @@ def _asking_frame(frame: Any) -> Any:
     return frame
 
 
-def _asker(frame: Any) -> Asker:
+def asker_of(frame: Any) -> Asker:
+    """The function of a frame."""
     first = frame.f_locals.get(frame.f_code.co_varnames[0]) if frame.f_code.co_argcount else None
     frozen = tuple(map(ref, held_functions(frame))) if gc.get_freeze_count() else ()
     return Asker(frame.f_code, frame.f_globals, type(first), frozen)
@@ -157,7 +164,7 @@ class Lent(Change):
     Python's own `int`, in every thread. Its module keeps these names: another thread may still run that code when the
     function has its own again, and a function that it made keeps it for good. Where the function is not found, or its
     code has no room for another name, the names are lent to the whole module: they do what Python's own do, except in
-    `type(x) is int`.
+    `type(x) is int` of its other functions.
 
     Args:
         askers: the functions.
@@ -179,7 +186,7 @@ class Lent(Change):
         _lending.append(self)
         for asker in self.askers:
             names = {name: other for name, other in _NAMES.items() if name not in asker.module}
-            code, functions = renamed(asker.code, names), _functions(asker)
+            code, functions = renamed(asker.code, names), functions_of(asker)
             if code is None or not functions:
                 self._lend(asker.module)
                 continue
@@ -215,7 +222,7 @@ def lent(module: Globals, kind: type) -> Any:
     return module.get(name, kind)
 
 
-def _functions(asker: Asker) -> list[FunctionType]:
+def functions_of(asker: Asker) -> list[FunctionType]:
     """The functions that have a code; the collector of garbage tells all of them but those that are frozen."""
     found = gc.get_referrers(asker.code)
     if not any(map(_is_function, found)):

@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 import tracepack
+from tests.lowering.questions.exporting import is_exporting
 from tests.lowering.test_threads import elsewhere
 from tracepack.ops.lowering.user_model.twin import twin
 
@@ -26,7 +27,7 @@ class Peeked(nn.Module):
         self.note = None
 
     def forward(self, x):
-        if torch.compiler.is_exporting() and threading.current_thread() is threading.main_thread():
+        if is_exporting() and threading.current_thread() is threading.main_thread():
             SEEN.append(elsewhere(look))
         self.note = x.shape
         return self.drop(self.linear(x))

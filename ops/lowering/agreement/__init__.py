@@ -1,0 +1,1 @@
+"""What a body is held against beyond the example."""

@@ -1,0 +1,1 @@
+"""What a model asks about the tool that runs it is answered as in a plain run."""
