@@ -167,11 +167,11 @@ def test_a_default_that_can_be_changed_belongs_to_the_function() -> None:
 def test_how_to_give_a_value_that_was_left_to_its_default() -> None:
     mod = tracepack.trace(weigh, torch.rand(3, 4))
     with pytest.raises(tracepack.SignatureError, match="default None, and trace the function with an example of it"):
-        mod(torch.rand(3, 4), mask=torch.ones(3, 4))
-    mask = torch.ones(3, 4)
+        mod(torch.rand(3, 4), mask=torch.ones(3, 2))
+    mask = torch.ones(3, 2)
     made = tracepack.trace(weigh, torch.rand(3, 4), mask=mask)  # as the message shows
     x = torch.rand(5, 4)
-    assert torch.equal(made(x, mask=torch.zeros(5, 4)), weigh(x, mask=torch.zeros(5, 4)))
+    assert torch.equal(made(x, mask=torch.zeros(5, 2)), weigh(x, mask=torch.zeros(5, 2)))
     assert torch.equal(made(x), weigh(x))
 
 
