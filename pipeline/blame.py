@@ -18,10 +18,11 @@ from .examples import Examples
 from .patches.plain_code.written_codes import code_as_written
 from .patches.print import muted
 from .proxies.sets import UNORDERED
+from .recheck.mismatch import UNSEEN
 from .recording.guards import ON_ARRAYS
 from .recording.recorder import Recorder
 from .recording.rollback import Undo
-from .rules.advice.before_calls import OP_BEFORE, before_call
+from .rules.advice.before_calls import OP_BEFORE, before_call, shuffled
 from .rules.advice.called_models import OF_PACKAGE, form_for_model
 from .rules.advice.instead import in_package, instead
 from .rules.advice.loop_forms import of_set
@@ -69,9 +70,10 @@ def advice_on(what: str, numbers: bool, user: Any) -> str:
             f"The model {name} runs other kernels while it is recorded. {OP_BEFORE}"
             f"{name} = tracepack.script({name}, contiguous=True)."
         )
-    return "It depends on something that a recording does not see: an identity, a type, a thread, an object."
+    return UNSEEN
 
 
+_CHANGED_LIST = "an item of a list of any length cannot be changed"
 _OF_KERNELS = ("other values of", "strides ")
 
 
@@ -163,6 +165,9 @@ def with_own_line(error: TracepackError, later: Exception | None = None, functio
         error.fix = error.fix.replace("sorted(…)", form)
         add_place(error, "")
     if isinstance(error, GuardError) and (form := before_call(own)):  # of what a library does with a recorded value
+        error.fix = f"{form}."
+        add_place(error, "")
+    if isinstance(error, RecordError) and error.what.startswith(_CHANGED_LIST) and (form := shuffled(own)):
         error.fix = f"{form}."
         add_place(error, "")
     if isinstance(error, RecordError) and (form := form_for_model(error, trace, _raw_models(function))):

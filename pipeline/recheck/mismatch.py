@@ -37,6 +37,9 @@ def instead_of_state(place: str) -> str:
 OF_MOMENT = "Ask or draw before the call, and pass the result as an input."
 """What to do about a function that answers by the moment in which it is called."""
 
+UNSEEN = "It depends on something that a recording does not see: an identity, a type, a thread, an object."
+"""What to do about a function that answers otherwise than its recording for a reason that is not known."""
+
 CHANGES_GIVEN = (
     "the function changes a list or a dict that it was given; the pipeline leaves those of its caller as they are"
 )

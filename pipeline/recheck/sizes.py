@@ -49,7 +49,7 @@ def _free(index: int, value: Value) -> tuple[object, ...]:
 
 
 def _from_bodies(graph: Graph, place: dict[int, int]) -> Iterator[Expression]:
-    """The sizes that ops fix in the inputs that they take, as they are or in another dtype or kind; and their guards."""
+    """The sizes that ops fix in the inputs that they take, also in another dtype or kind, and their guards."""
     written, place = _written_before(graph), _with_alike(graph, place)
     for node in graph.nodes:
         if not isinstance(node.target, BodyCall):

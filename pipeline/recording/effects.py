@@ -16,6 +16,7 @@ from ...ops.graph.graph import SourceLine
 from ...ops.graph.traverse import leaves
 from ..proxies.tracer import Tracer
 from ..rules.advice.called_models import DRAWS
+from ..rules.advice.draws_in_loops import drawn_before_loop
 
 
 class Effects(TorchDispatchMode):
@@ -77,7 +78,9 @@ class Effects(TorchDispatchMode):
         raise RecordError(
             f"{name} {DRAWS}, so that no two runs agree",
             where=str(self.line or ""),
-            fix=_DRAWING,
+            fix=f"{form}, with generator = torch.Generator() before the function."
+            if (form := drawn_before_loop(self.line, "generator"))
+            else _DRAWING,
         )
 
 

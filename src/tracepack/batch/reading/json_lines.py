@@ -110,7 +110,12 @@ def _without_times(kind: pa.DataType) -> pa.DataType:
 
 
 def json_parts(
-    path: str, schema: pa.Schema, size: int, is_done: Callable[[int], bool], strict: bool, id_column: str | None = None,
+    path: str,
+    schema: pa.Schema,
+    size: int,
+    is_done: Callable[[int], bool],
+    strict: bool,
+    id_column: str | None = None,
     left_out: LeftOut = NONE_LEFT_OUT,
 ) -> Found:
     """The parts of a file of JSON lines that are not done.
