@@ -23,9 +23,9 @@ from .recording.guards import ON_ARRAYS
 from .recording.recorder import Recorder
 from .recording.rollback import Undo
 from .rules.advice.before_calls import OP_BEFORE, before_call, shuffled
-from .rules.advice.called_models import OF_PACKAGE, form_for_model
 from .rules.advice.instead import in_package, instead
 from .rules.advice.loop_forms import of_set
+from .rules.advice.plain_models import OF_PACKAGE, form_for_model
 from .rules.custom_operators import GENERAL
 from .rules.torch_functions import TRANSFORMS
 from .signature.handlers import form_for

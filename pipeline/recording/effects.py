@@ -15,8 +15,8 @@ from ...ops.graph.errors import RecordError
 from ...ops.graph.graph import SourceLine
 from ...ops.graph.traverse import leaves
 from ..proxies.tracer import Tracer
-from ..rules.advice.called_models import DRAWS
 from ..rules.advice.draws_in_loops import drawn_before_loop
+from ..rules.advice.plain_models import DRAWS
 
 
 class Effects(TorchDispatchMode):

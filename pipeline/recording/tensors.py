@@ -13,7 +13,7 @@ from ...ops.graph.traverse import leaves
 from ...ops.runtime.user_code import user_line
 from ..proxies.base import is_traced
 from ..proxies.trees import tensor_type
-from ..rules.advice.called_models import CHANGES
+from ..rules.advice.plain_models import CHANGES
 from ..rules.number_or_tensor import Chosen
 from .aliases import Twins, version
 from .leaves.known_results import containers_in, is_changed

@@ -70,7 +70,7 @@ def _form(generator: str, tree: ast.AST, line: SourceLine) -> str:
             f"Draw before the loop: {first}; then `{again}:` with {', '.join(f'{n}[i]' for n in names[: len(draws)])}"
         )
     taken = {ast.dump(each): name for each, name in zip(draws, names, strict=False)}
-    item = ast.unparse(_Taking(taken).visit(copy.deepcopy(loop.elt)))
+    item = ast.unparse(_DrawnBefore(taken).visit(copy.deepcopy(loop.elt)))
     return f"Draw before the loop: {first}; then [{item} {again}]"
 
 
@@ -108,7 +108,7 @@ def _of_all(draw: ast.Call, items: str, target: ast.expr, generator: str) -> str
     return f"torch.{name}(len({items}), {', '.join(args)}{last})" if name in _SIZED else ""
 
 
-class _Taking(ast.NodeTransformer):
+class _DrawnBefore(ast.NodeTransformer):
     """Puts what was drawn before in place of draws."""
 
     def __init__(self, names: dict[str, str]) -> None:

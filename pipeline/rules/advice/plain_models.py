@@ -30,7 +30,7 @@ _CALLS = ("_call_impl", "_wrapped_call_impl", "__call__", "forward")
 
 
 @dataclass(frozen=True)
-class _Call:
+class _PlainCall:
     """A call of a model by the function.
 
     Attributes:
@@ -64,7 +64,7 @@ def form_for_model(
     return OF_PACKAGE.format(call.name) if call.in_package else ""
 
 
-def _called(trace: TracebackType | None) -> _Call | None:
+def _called(trace: TracebackType | None) -> _PlainCall | None:
     """The call of a model that an error came through, from the innermost function that is no method of one.
 
     Its other methods, such as `generate`, have advice of their own.
@@ -80,7 +80,7 @@ def _called(trace: TracebackType | None) -> _Call | None:
         return None
     model, inner = modules[0].f_locals["self"], modules[-1]
     name = "" if caller is None else _name_of(model, caller)
-    return _Call(name or "model", inner.f_locals["self"], not is_own(inner.f_code.co_filename))
+    return _PlainCall(name or "model", inner.f_locals["self"], not is_own(inner.f_code.co_filename))
 
 
 def _frames(trace: TracebackType | None) -> Iterator[FrameType]:
