@@ -18,12 +18,14 @@ from .examples import Examples
 from .patches.plain_code.written_codes import code_as_written
 from .patches.print import muted
 from .proxies.sets import UNORDERED
+from .recheck.mismatch import UNSEEN
 from .recording.guards import ON_ARRAYS
 from .recording.recorder import Recorder
 from .recording.rollback import Undo
-from .rules.advice.before_calls import OP_BEFORE, before_call
+from .rules.advice.before_calls import OP_BEFORE, before_call, shuffled
 from .rules.advice.instead import in_package, instead
 from .rules.advice.loop_forms import of_set
+from .rules.advice.plain_models import OF_PACKAGE, form_for_model
 from .rules.custom_operators import GENERAL
 from .rules.torch_functions import TRANSFORMS
 from .signature.handlers import form_for
@@ -38,8 +40,6 @@ _PLAIN_BYTES = (
     "it gives as an argument."
 )
 _FLAG = "Leave it to a default of your function, or branch on it: x.sum(0, keepdim=True) if keep else x.sum(0)."
-
-_MODEL = "Make an op of the model before the function, and call that: model = tracepack.script(model)."
 
 
 def _of_transformers(error: Exception) -> bool:
@@ -70,23 +70,31 @@ def advice_on(what: str, numbers: bool, user: Any) -> str:
             f"The model {name} runs other kernels while it is recorded. {OP_BEFORE}"
             f"{name} = tracepack.script({name}, contiguous=True)."
         )
-    return "It depends on something that a recording does not see: an identity, a type, a thread, an object."
+    return UNSEEN
 
 
+_CHANGED_LIST = "an item of a list of any length cannot be changed"
 _OF_KERNELS = ("other values of", "strides ")
 
 
 def _raw_model(user: Any) -> str:
     """How a function calls a model that is no op; empty where it names none."""
+    return next((name for name, _ in _raw_models(user)), "")
+
+
+def _raw_models(user: Any) -> list[tuple[str, torch.nn.Module]]:
+    """The models that are no ops in a function, with how it calls them."""
     owner, function = attribute(user, "__self__", None), attribute(user, "__func__", user)
     if not isinstance(function, FunctionType):
-        return ""
+        owner, function = user, attribute(type(user), "__call__", None)
+    if not isinstance(function, FunctionType):
+        return []
     code = code_as_written(function)
     known = {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
-    names = {name for inner in codes_in(code) for name in (*inner.co_names, *inner.co_freevars)}
-    found = [name for name in sorted(names) if isinstance(known.get(name), torch.nn.Module)]
-    held = [f"self.{name}" for name in sorted(names) if isinstance(attribute(owner, name, None), torch.nn.Module)]
-    return next(iter([*found, *held]), "")
+    names = sorted({name for inner in codes_in(code) for name in (*inner.co_names, *inner.co_freevars)})
+    found = [(name, known.get(name)) for name in names]
+    found += [(f"self.{name}", attribute(owner, name, None)) for name in names]
+    return [(name, each) for name, each in found if isinstance(each, torch.nn.Module)]
 
 
 def blamed(error: Exception, process: Callable[..., Any], examples: Examples) -> Exception:
@@ -128,7 +136,7 @@ def blamed(error: Exception, process: Callable[..., Any], examples: Examples) ->
             "a function that takes plain flags was given one that is decided at run time",
             where=line,
             got=str(error).splitlines()[0].replace(", not TracedBool", "").replace("TracedBool", "bool"),
-            fix=_MODEL if _of_transformers(error) else _FLAG,
+            fix=OF_PACKAGE.format(_raw_model(process) or "model") if _of_transformers(error) else _FLAG,
         )
     if "_functorch" in "".join(frame.filename for frame in traceback.extract_tb(error.__traceback__)):
         return RecordError(TRANSFORMS.what, where=line, fix=TRANSFORMS.fix)
@@ -173,6 +181,12 @@ def with_own_line(error: TracepackError, later: Exception | None = None, functio
         add_place(error, "")
     if isinstance(error, GuardError) and (form := before_call(own)):  # of what a library does with a recorded value
         error.fix = f"{form}."
+        add_place(error, "")
+    if isinstance(error, RecordError) and error.what.startswith(_CHANGED_LIST) and (form := shuffled(own)):
+        error.fix = f"{form}."
+        add_place(error, "")
+    if isinstance(error, RecordError) and (form := form_for_model(error, trace, _raw_models(function))):
+        error.fix = form
         add_place(error, "")
     if own is None and not error.where:
         add_place(error, str(first_line(function) or ""))

@@ -29,7 +29,7 @@ from .running.binding import as_tensor
 from .running.rebuild import rebuild
 from .running.stand_ins import fixed
 from .signature.arguments import Given, is_plain
-from .signature.defaults import fitting
+from .signature.defaults import fitting, form_of_default
 from .unlike_items import free_items
 
 MOST_LEVELS = 200  # of containers in one argument
@@ -111,9 +111,8 @@ def describe(given: Sequence[Given], free: bool = False) -> tuple[Examples, list
         leaves.append(leaf)
         return Slot(len(leaves) - 1)
 
-    trees = [tree(a.value, a.name) if a.given else fixed(a.value) for a in given]
+    trees = [tree(a.value, a.name) if a.given else form_of_default(a.value) for a in given]
     items = tuple(Parameter(a.name, a.kind, t, fitting(a, t, leaves)) for a, t in zip(given, trees, strict=True))
-    keywords = [item.name for item in items if item.kind == "keyword"]
     originals = {a.name: a.value for a in given if a.given and is_special(a.value)}
     collected = [a.name for a in given if a.collected]
     for a in given:
@@ -122,7 +121,7 @@ def describe(given: Sequence[Given], free: bool = False) -> tuple[Examples, list
         items,
         leaves,
         frozenset(arrays),
-        keywords,
+        _keywords(given),
         special,
         numbers,
         originals,
@@ -130,8 +129,16 @@ def describe(given: Sequence[Given], free: bool = False) -> tuple[Examples, list
         objects=objects,
         raw=frozenset(raw),
         lists=lists,
+        own=frozenset(a.name for a in given if a.own),
     )
     return made, names
+
+
+def _keywords(given: Sequence[Given]) -> list[str]:
+    """The arguments that a call of the function names: those behind one that it keeps, too."""
+    own = next((number for number, argument in enumerate(given) if argument.own), len(given))
+    behind = [argument.name for argument in given[own:] if argument.kind == "positional"]
+    return [argument.name for argument in given if argument.kind == "keyword"] + behind
 
 
 def _pinned(value: Any, where: str, objects: dict[Literal, Any]) -> Any:
@@ -149,6 +156,11 @@ def _parts(value: Any) -> list[Any]:
     return [part for item in value for part in _parts(item)] if type(value) is tuple else [value]
 
 
+_HELD = "Pass what it holds, and make it of that in the function."
+_CACHE = (
+    "Pass its keys and values, [(layer.keys, layer.values) for layer in {0}.layers], and write DynamicCache({0}) in "
+    "the function, as 'Text generation' in docs/guide.md and samples/generate.py do."
+)
 _INSTEAD: dict[type[Any], str] = {
     bytearray: "Pass bytes(data), or torch.frombuffer(data, dtype=torch.uint8).",
     set: "Pass a sorted list, and make the set in the function.",
@@ -158,7 +170,7 @@ _INSTEAD: dict[type[Any], str] = {
 
 def _fix(value: Any, where: str) -> str:
     if is_held(value):
-        return "Pass what it holds, and make it of that in the function."
+        return _CACHE.format(where) if type(value).__name__ == "DynamicCache" else _HELD
     form = plain_form(value, where)
     if not form:
         return _INSTEAD.get(type(value), "")
@@ -205,6 +217,7 @@ class Examples:
         objects: the members of Enums, slices and the like that a signature holds by name.
         raw: the positions of the leaves that the function gets as bytes: here they are tensors of uint8.
         lists: the forms in which the function gets the items of lists of any length, where these are others here.
+        own: parameters that the function is not given, since it keeps their defaults itself.
     """
 
     items: tuple[Parameter, ...]
@@ -219,6 +232,7 @@ class Examples:
     objects: Mapping[Literal, Any] = field(default_factory=dict)
     raw: frozenset[int] = frozenset()
     lists: Mapping[int, ItemForm] = field(default_factory=dict)
+    own: frozenset[str] = frozenset()
 
     def alike(self, leaves: Sequence[Any]) -> list[Any]:
         """Copies of leaves that are parameters, have gradients or attributes where the examples do."""
@@ -244,6 +258,8 @@ class Examples:
         args: list[Any] = []
         kwargs: dict[str, Any] = {}
         for item in self.items:
+            if item.name in self.own:
+                continue
             value = rebuild(item.tree, handed, self.objects)
             if self.dicts is not None:
                 value = self.dicts(value)

@@ -48,7 +48,7 @@ from .proxies.values.known_values import returned
 from .proxies.values.members import MEMBER
 from .recheck.diff import Difference, difference
 from .recheck.key_order import with_marks
-from .recheck.mismatch import CHANGES_GIVEN, NO_INPUT, Mismatch
+from .recheck.mismatch import CHANGES_GIVEN, Mismatch, instead_of_state
 from .recheck.op_state import refuse_gaps, refuse_reads
 from .recheck.prune import prune
 from .recheck.reach.asked_settings import asked_unseen
@@ -308,7 +308,7 @@ class _Tracing:
             if found is None
             else f"a second recording on other data differs: {found.what}; the function keeps state{kept}",
             where=str(line or first_line(self.user) or ""),
-            fix=NO_INPUT,
+            fix=instead_of_state("" if place is None else place.name),
         )
 
     def again(self, leaves: Sequence[Any], first: Recording) -> Difference | None:

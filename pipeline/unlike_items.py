@@ -15,7 +15,7 @@ from .proxies.trees import is_array, list_type
 from .rules.advice.walked_names import walked_names
 from .running.binding import as_tensor
 from .signature.arguments import Given, keywords_name
-from .signature.defaults import lost_defaults
+from .signature.defaults import kept_defaults, lost_defaults
 
 _EMPTY = "Trace with two items at least"
 _LIST = "Trace with a list, which may have any length"
@@ -69,7 +69,8 @@ def lines_on(process: Any, given: Sequence[Given], parameters: Parameters) -> li
     counted = [each for each in shown if type(each.value) in (tuple, dict) and each.value]
     walked = walked_names(process) if counted else frozenset()
     counts = [line for each in counted if each.name in walked for line in _of_count(each)]
-    return [*lists, *counts, *_of_keywords(process, given), *lost_defaults(given, parameters)]
+    kept = kept_defaults(process, given)
+    return [*lists, *counts, *_of_keywords(process, given), *lost_defaults(given, parameters), *kept]
 
 
 def _of_keywords(process: Any, given: Sequence[Given]) -> Iterator[str]:

@@ -133,6 +133,8 @@ def check_item(where: str, kind: Type, value: Any) -> None:
 def not_a_tensor(where: str, kind: TensorType, value: Any) -> SignatureError:
     """The error of what should be a tensor, with what to give for one that is missing."""
     fix = _in_place_of_none(kind) if value is None else ""
+    if fix and where.endswith("'") and where.count("'") == 2:  # a parameter, no part of one
+        fix = f"{fix} Or give the parameter the default None, and trace anew: calls may then leave it out."
     return SignatureError("not a tensor", where=where, got=type(value).__name__, expected=str(kind), fix=fix)
 
 

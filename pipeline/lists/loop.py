@@ -323,7 +323,7 @@ class Loop:
         found = self.recorder.values.example(value)
         if found is None and any(value is each.node.output for each in self.recorder.generators.stretches):
             drawn = (each for way in self.ways for each in way.nodes if any(leaf is value for leaf in uses(each)))
-            self._refuse(_DRAWS, form_of_draw(next(drawn, None)))
+            self._refuse(_DRAWS, form_of_draw(next(drawn, None), self.line))
         if found is None:
             self._refuse("is inside of a branch", "Loop before tracepack.cond, and pass it the list.")
         return found

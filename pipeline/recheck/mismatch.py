@@ -23,8 +23,22 @@ NO_INPUT = (
 )
 """What to do about a function that keeps state."""
 
+_IN_CACHE = (
+    "Make the cache in the function, DynamicCache(), or pass its keys and values, past = [(layer.keys, layer.values) "
+    "for layer in cache.layers], and write DynamicCache(past) there, as 'Text generation' in docs/guide.md does."
+)
+
+
+def instead_of_state(place: str) -> str:
+    """What to do about a function that keeps state in an object, by the name of its class."""
+    return _IN_CACHE if place == "DynamicCache" else NO_INPUT
+
+
 OF_MOMENT = "Ask or draw before the call, and pass the result as an input."
 """What to do about a function that answers by the moment in which it is called."""
+
+UNSEEN = "It depends on something that a recording does not see: an identity, a type, a thread, an object."
+"""What to do about a function that answers otherwise than its recording for a reason that is not known."""
 
 CHANGES_GIVEN = (
     "the function changes a list or a dict that it was given; the pipeline leaves those of its caller as they are"

@@ -49,8 +49,8 @@ def _free(index: int, value: Value) -> tuple[object, ...]:
 
 
 def _from_bodies(graph: Graph, place: dict[int, int]) -> Iterator[Expression]:
-    """The sizes that ops fix in the inputs that they take directly, and their guards."""
-    written = _written_before(graph)
+    """The sizes that ops fix in the inputs that they take, also in another dtype or kind, and their guards."""
+    written, place = _written_before(graph), _with_alike(graph, place)
     for node in graph.nodes:
         if not isinstance(node.target, BodyCall):
             continue
@@ -68,6 +68,26 @@ def _from_bodies(graph: Graph, place: dict[int, int]) -> Iterator[Expression]:
         for guard in body.facts.guards:
             if (translated := _translated(guard, body.facts, direct)) is not None:
                 yield translated
+
+
+_ALIKE = frozenset(
+    """torch.Tensor.numpy torch.from_numpy torch.tensor torch.as_tensor torch.Tensor.to torch.Tensor.float
+    torch.Tensor.double torch.Tensor.half torch.Tensor.bfloat16 torch.Tensor.long torch.Tensor.int torch.Tensor.clone
+    torch.Tensor.contiguous torch.Tensor.detach torch.Tensor.cpu numpy.ndarray.astype numpy.ndarray.copy numpy.asarray
+    numpy.ascontiguousarray""".split()
+)
+"""Functions whose result has the sizes of what they take."""
+
+
+def _with_alike(graph: Graph, place: dict[int, int]) -> dict[int, int]:
+    """The inputs, and what has their sizes: an op that is given an array takes it as a tensor."""
+    found = dict(place)
+    for node in graph.nodes:
+        alike = isinstance(node.target, Operator) and node.target.name in _ALIKE and isinstance(node.output, Value)
+        if alike and node.args and id(node.args[0]) in found:
+            found[id(node.output)] = found[id(node.args[0])]
+    changed = {found.get(each) for each in _written_before(graph)}
+    return {each: index for each, index in found.items() if each in place or index not in changed}
 
 
 def _written_before(graph: Graph) -> set[int]:

@@ -15,6 +15,8 @@ from ...ops.graph.errors import RecordError
 from ...ops.graph.graph import SourceLine
 from ...ops.graph.traverse import leaves
 from ..proxies.tracer import Tracer
+from ..rules.advice.draws_in_loops import drawn_before_loop
+from ..rules.advice.plain_models import DRAWS
 
 
 class Effects(TorchDispatchMode):
@@ -74,10 +76,18 @@ class Effects(TorchDispatchMode):
         """
         torch.set_rng_state(self._state)
         raise RecordError(
-            f"{name} draws random numbers from torch's global generator, so that no two runs agree",
+            f"{name} {DRAWS}, so that no two runs agree",
             where=str(self.line or ""),
-            fix="Draw inside `with tracepack.drawing(generator):`, or take the numbers as an input.",
+            fix=f"{form}, with generator = torch.Generator() before the function."
+            if (form := drawn_before_loop(self.line, "generator"))
+            else _DRAWING,
         )
+
+
+_DRAWING = (
+    "Draw inside `with tracepack.drawing(generator):`, with generator = torch.Generator() before the function, or take "
+    "the numbers as an input."
+)
 
 
 def _state_on_card() -> Any:

@@ -13,6 +13,7 @@ from ...ops.graph.traverse import leaves
 from ...ops.runtime.user_code import user_line
 from ..proxies.base import is_traced
 from ..proxies.trees import tensor_type
+from ..rules.advice.plain_models import CHANGES
 from ..rules.number_or_tensor import Chosen
 from .aliases import Twins, version
 from .leaves.known_results import containers_in, is_changed
@@ -200,7 +201,7 @@ class Values:
         for tensor, before, line in self.versions.values():
             if version(tensor) != before:
                 raise RecordError(
-                    "the function changes a tensor that is not one of its inputs",
+                    CHANGES,
                     where=str(line or ""),
                     got=f"a tensor of shape {tuple(tensor.shape)}",
                     fix="Pass it as an input and return the new value, or keep it as a buffer of a scripted module.",

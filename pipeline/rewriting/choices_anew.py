@@ -20,7 +20,7 @@ from ...ops.graph.errors import GuardError, RecordError, add_place
 from ...ops.graph.graph import SourceLine
 from ..patches.plain_code.called_models import CALLS
 from ..patches.source.written_anew import choices_of, written_anew
-from ..recheck.mismatch import NO_INPUT, OF_MOMENT
+from ..recheck.mismatch import NO_INPUT, OF_MOMENT, UNSEEN
 from ..rules.advice.before_calls import drawn_before
 from ..rules.advice.refused_choices import cause_of, unfollowed
 from .asked_lines import PLACE, Line, asked_in, fixing, functions_of, of_branch, places_in, reasons_on
@@ -85,7 +85,7 @@ def _explained(process: Callable[..., Any], problem: Exception, causes: dict[str
     if isinstance(problem, RecordError) and place in causes:
         problem.fix = f"{causes[place]}."
         add_place(problem, "")
-    elif isinstance(problem, RecordError) and problem.fix in (NO_INPUT, OF_MOMENT):
+    elif isinstance(problem, RecordError) and problem.fix in (NO_INPUT, OF_MOMENT, UNSEEN):
         form, line = drawn_before(functions_of(process))
         problem.fix = f"{form}." if form else problem.fix
         problem.where = problem.where or str(line or "")

@@ -128,7 +128,7 @@ class Binding:
                     raise SignatureError(
                         "a fixed value differs",
                         where=f"input {where!r}", got=_brief(value), expected=plain_text(tree)[:80],
-                        fix=fix_of(value, tree),
+                        fix=fix_of(value, tree, where),
                     )  # fmt: skip
 
     def _converted(self, value: Any, kind: Type, where: str) -> Any:

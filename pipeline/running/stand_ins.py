@@ -96,13 +96,29 @@ def is_device(value: Any, wanted: Any) -> bool:
         return False
 
 
-def fix_of(value: Any, tree: Any) -> str:
-    """What to do where a value differs from the one that the signature holds."""
+def fix_of(value: Any, tree: Any, where: str) -> str:
+    """What to do where a value differs from the one that the signature holds.
+
+    Args:
+        value: what was given.
+        tree: what the signature holds.
+        where: the path of the argument, such as ``"opts['k']"``.
+    """
     if isinstance(value, torch.device) and type(tree) is str:
         return _AS_TEXT
-    return _OF_NONE if tree is None and isinstance(value, int | float | str) else _WITH_EXAMPLE
+    name = where.partition("[")[0].partition(".")[0]
+    if tree is None and name == where:
+        return _OF_NONE.format(name)
+    if tree is None:
+        return _OF_ENTRY if isinstance(value, int | float | str) else _WITH_EXAMPLE
+    return _WITH_EXAMPLE if isinstance(tree, Literal) else _OF_DEFAULT.format(name)
 
 
 _AS_TEXT = "Pass str(device): the example was a text."
 _WITH_EXAMPLE = "Trace the function with an example of it that is a tensor, a number or a string."
-_OF_NONE = "Trace with an example that is no None; let float('nan'), -1 or '' stand for a value that may be missing."
+_OF_ENTRY = "Trace with an example that is no None; let float('nan'), -1 or '' stand for a value that may be missing."
+_OF_DEFAULT = "Trace the function with an example of it, {0}={0}, in place of its default: calls may then give any."
+_OF_NONE = (
+    "Give the parameter the default None, and trace the function with an example of it, {0}={0}: calls may then give "
+    "it or leave it out."
+)

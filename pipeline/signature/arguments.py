@@ -15,6 +15,7 @@ import torch
 
 from ...ops.graph.errors import RecordError
 from ...ops.graph.program import REQUIRED
+from ...ops.graph.traverse import leaves
 from ...ops.runtime.user_code import attribute, first_line, signature_of
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, torch.dtype, torch.device, range)
@@ -33,6 +34,7 @@ class Given:
         given: whether it is an example, and not a parameter that was left to its default.
         collected: whether it is one of ``**kwargs``.
         lost: the default of the function where it is no plain value, which no signature holds; `REQUIRED` for others.
+        own: whether it was left to a list or a dict that the function keeps: no call of the function is given it.
     """
 
     name: str
@@ -42,13 +44,19 @@ class Given:
     given: bool = True
     collected: bool = False
     lost: Any = REQUIRED
+    own: bool = False
+
+
+MOST_SHOWN = 64
+"""Values in a default that a signature shows; more, such as a vocabulary, belong to the function unseen."""
 
 
 def arguments(process: Callable[..., Any], examples: tuple[Any, ...], named: dict[str, Any]) -> list[Given]:
     """The arguments of a call, in the order of the function's parameters.
 
     Parameters that were left to a plain default (None, a number, a string, a dtype, a tuple of these) are among them:
-    the recording holds for this value. Those with any other default belong to the function, as what it captures does.
+    the recording holds for this value. So are those left to a list or a dict of plain values, which the function may
+    change, so that it goes on with its own. Any other default belongs to the function, as what it captures does.
 
     Raises:
         RecordError: the examples do not fit the function, it has no signature, or a call of it only begins to run it.
@@ -72,6 +80,9 @@ def arguments(process: Callable[..., Any], examples: tuple[Any, ...], named: dic
             kind = "keyword" if keyword else "positional"
             lost = REQUIRED if held or parameter.default is inspect.Parameter.empty else parameter.default
             found.append(Given(name, kind, given.get(name, default), default, name in given, lost=lost))
+        elif _is_shown(parameter.default):
+            kind = "keyword" if parameter.kind is inspect.Parameter.KEYWORD_ONLY or skipped else "positional"
+            found.append(Given(name, kind, parameter.default, parameter.default, given=False, own=True))
         else:
             skipped = True
     return found
@@ -124,6 +135,11 @@ def is_plain(value: Any) -> bool:
     return type(value) in _PLAIN or issubclass(type(value), Enum)
 
 
+def _is_shown(default: Any) -> bool:
+    """Whether a default is a list or a dict that a signature shows: an empty one is where a function keeps things."""
+    return type(default) in (list, dict) and is_data(default) and 0 < len(list(leaves(default))) <= MOST_SHOWN
+
+
 def _bound(
     process: Callable[..., Any], examples: tuple[Any, ...], named: dict[str, Any]
 ) -> tuple[inspect.Signature, dict[str, Any]]:
@@ -139,10 +155,14 @@ def _bound(
         raise RecordError("the function has no signature", fix="Wrap it in a lambda.") from None
 
 
+def parameters_of(process: Callable[..., Any]) -> list[inspect.Parameter]:
+    """The parameters of a function."""
+    return [*signature_of(process.forward if isinstance(process, torch.nn.Module) else process).parameters.values()]
+
+
 def keywords_name(process: Callable[..., Any]) -> str | None:
     """How a function calls the arguments that it takes by any name; None where it takes none so."""
-    found = signature_of(process.forward if isinstance(process, torch.nn.Module) else process).parameters.values()
-    return next((each.name for each in found if each.kind is inspect.Parameter.VAR_KEYWORD), None)
+    return next((each.name for each in parameters_of(process) if each.kind is inspect.Parameter.VAR_KEYWORD), None)
 
 
 def _named_twice(given: dict[str, Any], name: str) -> dict[str, Any]:

@@ -13,12 +13,14 @@ from ...ops.graph.program import REQUIRED, Parameters, Slot
 from ...ops.graph.traverse import leaves as leaves_of
 from ..proxies.trees import list_type
 from ..running.stand_ins import fixed, same
-from .arguments import Given
+from .arguments import Given, is_data, parameters_of
 
 GIVEN_ALWAYS = "every call has to give it"
 _FORM = f"{GIVEN_ALWAYS}. Trace with an example of the form of the default"
 _OWN = f"{GIVEN_ALWAYS}. Trace without an example of it, and it is that of the function"
 _FILE = "Trace without an example of it for a file that has the default"
+_GIVE = "Trace with an example of it, {0}={0}, and calls give it"
+_OF_SET = "Let it take a list, and make the set in the function: set({0})"
 _INSTEAD = {
     bool: "Give it the default False or True",
     int: "Let a number stand for None, {0}=-1, and ask for it: if {0} == -1:",
@@ -41,8 +43,8 @@ def fitting(argument: Given, tree: Any, leaves: Sequence[Any]) -> Any:
     """
     default = argument.default
     if default is REQUIRED or not argument.given:
-        return default if default is REQUIRED else fixed(default)
-    return _form(default) if _fits(default, argument.value, tree, leaves) else REQUIRED
+        return default if default is REQUIRED else form_of_default(default)
+    return form_of_default(default) if _fits(default, argument.value, tree, leaves) else REQUIRED
 
 
 def lost_defaults(given: Sequence[Given], parameters: Parameters) -> Iterator[str]:
@@ -60,6 +62,30 @@ def lost_defaults(given: Sequence[Given], parameters: Parameters) -> Iterator[st
             yield f"{lost_none(each.name)}: {GIVEN_ALWAYS}. {form}"
         elif each.default is not REQUIRED:
             yield f"the default of {each.name!r} does not count, because the example has another form: {_FORM}"
+
+
+def kept_defaults(process: Any, given: Sequence[Given]) -> Iterator[str]:
+    """A line for each parameter that was left to data that no signature shows, which no call can replace.
+
+    A function, a model or a tokenizer as a default is how a function holds it: nobody looks for it in a signature.
+    """
+    known = {each.name for each in given}
+    for parameter in parameters_of(process):
+        kind = type(parameter.default)
+        if parameter.name in known or not _is_kept(parameter.default):
+            continue
+        form = _OF_SET if kind in (set, frozenset) else _GIVE
+        held = f"{len(parameter.default)} values" if kind in (list, dict) else f"a {kind.__name__}"
+        yield (
+            f"the default of {parameter.name!r} belongs to the pipeline, because no signature shows {held}: no call "
+            f"can give another. {form.format(parameter.name)}"
+        )
+
+
+def _is_kept(default: Any) -> bool:
+    if isinstance(default, list | dict | set | frozenset):
+        return bool(default) and is_data(sorted(default, key=str) if isinstance(default, set | frozenset) else default)
+    return isinstance(default, torch.Tensor | np.ndarray)
 
 
 def lost_none(name: str) -> str:
@@ -97,14 +123,14 @@ def _is_slot(leaf: Any) -> bool:
     return isinstance(leaf, Slot)
 
 
-def _form(default: Any) -> Any:
+def form_of_default(default: Any) -> Any:
     """A default as a signature holds it: a namedtuple as a tuple."""
     if isinstance(default, tuple):
-        return tuple(map(_form, default))
+        return tuple(map(form_of_default, default))
     if isinstance(default, list):
-        return list(map(_form, default))
+        return list(map(form_of_default, default))
     if isinstance(default, dict):
-        return {key: _form(item) for key, item in default.items()}
+        return {key: form_of_default(item) for key, item in default.items()}
     return fixed(default)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 import tracepack
 from tests.cli.commands import answer, damaged, refused, run
@@ -42,6 +43,18 @@ def test_a_file_for_the_cpu_stays_there_whatever_device_is_asked_for(
 ) -> None:
     with pytest.warns(UserWarning, match="nothing runs on cuda:77: all ops were scripted for the CPU; cpu_ops='gpu'"):
         assert run(capsys, "verify", file, "--device", "77")[0] == 0
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="the op would run")
+def test_options_have_the_form_of_the_command_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    with pytest.warns(UserWarning, match="this machine has no cuda:0"):
+        op = tracepack.script(torch.nn.Linear(4, 2), device=0)
+    path = str(tmp_path / "gpu.tpk")
+    tracepack.trace(lambda x: op(x), torch.rand(2, 4)).save(path)
+    err = refused(capsys, exits.DEVICE, "verify", path)
+    assert "Pass --gpu-ops cpu to run it on the CPU." in err
+    assert "or pass --gpu-ops cpu to move such ops" in refused(capsys, exits.DEVICE, "verify", path, "--device", "cpu")
+    assert run(capsys, "verify", path, "--gpu-ops", "cpu")[0] == 0
 
 
 def test_inputs_that_do_not_fit(capsys: pytest.CaptureFixture[str], file: str, arrays: list[str]) -> None:
@@ -87,7 +100,7 @@ def test_trust(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     subprocess.run([sys.executable, str(source), path], check=True, capture_output=True)
     assert answer(capsys, "inspect", path)["needs_trust"]
     assert "op 'shout' is kept as torchscript" in refused(capsys, exits.TRUST, "bench", path)
-    assert "Pass trust=True" in refused(capsys, exits.TRUST, "verify", path)
+    assert "Pass --trust if you" in refused(capsys, exits.TRUST, "verify", path)
     assert answer(capsys, "bench", path, "--trust", "--runs", "1")["runs"] == 1
 
 

@@ -115,3 +115,44 @@ def test_an_array_is_rounded_to_a_dtype_that_numpy_lacks(capsys: pytest.CaptureF
     np.save(tmp_path / "x.npy", np.float32([3.4028235e38]))
     err = refused(capsys, exits.RUN, "run", path, "--input", f"x={tmp_path}/x.npy")
     assert "values are lost in the conversion from float32 to bfloat16" in err
+
+
+def _titled(text: str, count: int, names: list[str], label: str = "none") -> tuple[Any, ...]:
+    return text.upper(), count + 1, [name.lower() for name in names], label
+
+
+@pytest.fixture
+def titled(tmp_path: Path) -> str:
+    path = str(tmp_path / "titled.tpk")
+    tracepack.trace(_titled, "a", 1, ["A"]).save(path)
+    return path
+
+
+@pytest.mark.parametrize("text", ["word", "two words", "123", "1.50", "true", "It's", "naïve", "", '"quoted"'])
+def test_a_text_needs_no_quotes(capsys: pytest.CaptureFixture[str], titled: str, text: str) -> None:
+    given = ["--value", f"text={text}", "--value", "count=2", "--value", 'names=["Q"]', "--value", "label=none"]
+    found = [entry["value"] for entry in answer(capsys, "run", titled, *given)["outputs"]]
+    assert found[:3] == [text.strip('"').upper(), 3, ["q"]]
+
+
+@pytest.mark.parametrize(
+    ("value", "code", "said"),
+    [
+        ("names=Ann Lee", exits.USAGE, """and quoted for the shell: --value 'names=["Ann"""),
+        ("names=O'Hara", exits.USAGE, """for the shell: --value 'names=["O'"'"'Hara"]'."""),
+        ("count=two", exits.USAGE, "--value count: not JSON; got Expecting value: line 1 column 1 (char 0); expected"),
+        ('text="a', exits.USAGE, "--value text: not JSON; got Unterminated string"),
+        ("count=", exits.USAGE, "--value count: not JSON; got Expecting value"),
+        ("count=true", exits.RUN, "input 'count': wrong type; got bool; expected int"),
+        ("text=null", exits.RUN, "input 'text': wrong type; got NoneType; expected str"),
+        ("txt=a", exits.RUN, "input 'txt': unknown input; expected text: str"),
+        ("label=cat", exits.RUN, "input 'label': a fixed value differs; got 'cat'; expected 'none'"),
+    ],
+)  # fmt: skip
+def test_what_is_no_text_is_refused_with_the_form_for_it(
+    capsys: pytest.CaptureFixture[str], titled: str, value: str, code: int, said: str
+) -> None:
+    given = {"text": "a", "count": "1", "names": '["A"]'}
+    given |= dict([value.split("=", 1)])
+    values = [part for item in given.items() for part in ("--value", "=".join(item))]
+    assert " ".join(said.split()) in refused(capsys, code, "run", titled, *values)

@@ -46,7 +46,7 @@ def test_what_was_left_to_its_default_is_fixed_and_need_not_be_given() -> None:
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        ({"k": 3}, "input 'k': a fixed value differs; got 3; expected 2. Trace the function with an example of it"),
+        ({"k": 3}, "input 'k': a fixed value differs; got 3; expected 2. Trace the function with an example of it, k="),
         ({"k": True}, "input 'k': a fixed value differs; got True; expected 2"),
         ({"mode": "sum"}, "input 'mode': a fixed value differs; got 'sum'; expected 'mean'"),
         ({"mask": torch.ones(5, 2)}, r"input 'mask': a fixed value differs; got a tensor of shape .5, 2.; expected N"),
@@ -157,10 +157,22 @@ def test_a_default_that_can_be_changed_belongs_to_the_function() -> None:
     def shifted(x, table=torch.ones(3), names=("a",), cache={}):  # noqa: B006, B008  # such defaults are the case
         return x + table + len(cache)
 
-    mod = tracepack.trace(shifted, torch.zeros(3))
+    with pytest.warns(UserWarning, match="the default of 'table' belongs to the pipeline"):
+        mod = tracepack.trace(shifted, torch.zeros(3))
     assert mod.signature == "(x: f32[N], names=('a',)) -> f32[3]"  # of three rows or one, which is broadcast
     with pytest.raises(tracepack.SignatureError, match="input 'table': unknown input; expected x: f32"):
         mod(torch.zeros(3), table=torch.zeros(3))
+
+
+def test_how_to_give_a_value_that_was_left_to_its_default() -> None:
+    mod = tracepack.trace(weigh, torch.rand(3, 4))
+    with pytest.raises(tracepack.SignatureError, match="default None, and trace the function with an example of it"):
+        mod(torch.rand(3, 4), mask=torch.ones(3, 2))
+    mask = torch.ones(3, 2)
+    made = tracepack.trace(weigh, torch.rand(3, 4), mask=mask)  # as the message shows
+    x = torch.rand(5, 4)
+    assert torch.equal(made(x, mask=torch.zeros(5, 2)), weigh(x, mask=torch.zeros(5, 2)))
+    assert torch.equal(made(x), weigh(x))
 
 
 def test_an_unknown_name_is_reported_before_a_missing_one() -> None:

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 import torch
 
@@ -105,6 +106,72 @@ def test_a_default_that_the_function_is_given_later_does_not_change() -> None:
     pipeline = tracepack.trace(process, X, [3.0, 4.0])
     weights.append(5.0)
     assert torch.equal(pipeline(X), X * 3.0)
+
+
+def _other(default: Any) -> Any:
+    """A value of the form of another one that differs in a leaf."""
+    if isinstance(default, dict):
+        return {key: _other(item) for key, item in default.items()}
+    return [*default[:-1], "u"]
+
+
+@pytest.mark.parametrize(
+    ("process", "signature", "default"),
+    [
+        (_summed, "(x: f32[N], w=[0.3, 0.7, 2.0]) -> f32[N]", [0.3, 0.7, 2.0]),
+        (_label, "(x: f32[N], labels=['cat', 'dog', 'fox']) -> str", ["cat", "dog", "fox"]),
+        (lambda x, cfg={"a": [2.0, 1]}, k=3: x * cfg["a"][0] + k, "(x: f32[N], cfg={'a': [2.0, 1]}, k=3) -> f32[N]",
+         {"a": [2.0, 1]}),
+    ],
+)  # fmt: skip
+def test_a_list_or_a_dict_that_is_left_out_is_shown(process: Callable[..., Any], signature: str, default: Any) -> None:
+    for pipeline in (tracepack.trace(process, X), loaded(process, X)):
+        assert pipeline.signature == signature
+        assert pipeline.inputs[1].kind == "fixed"
+        assert pipeline.inputs[1].default == default
+        assert difference(process(X), pipeline(X)) == difference(process(X), pipeline(X, default)) == ""
+        name = pipeline.inputs[1].name
+        with pytest.raises(tracepack.SignatureError, match=f"Trace the function with an example of it, {name}={name}"):
+            pipeline(X, _other(default))
+
+
+def test_an_argument_behind_a_default_that_is_left_out_keeps_its_place() -> None:
+    def process(x, w=[1.0, 2.0], k=3):  # noqa: B006  # nobody changes it
+        return x * w[0] + k
+
+    pipeline = tracepack.trace(process, X, k=4)
+    assert pipeline.signature == "(x: f32[N], w=[1.0, 2.0], k: int = 3) -> f32[N]"
+    assert torch.equal(pipeline(X, [1.0, 2.0], 7), process(X, k=7))
+    assert torch.equal(pipeline(X, k=7), process(X, k=7))
+
+
+def test_a_list_in_which_a_function_counts_is_state() -> None:
+    def counted(x, count=[0]):  # noqa: B006  # it is the case
+        count[0] += 1
+        return x + count[0]
+
+    with pytest.raises(tracepack.RecordError, match="the function keeps state in a default of counted"):
+        tracepack.trace(counted, X)
+
+
+@pytest.mark.parametrize(
+    ("default", "held", "form"),
+    [
+        (torch.zeros(3), "a Tensor", "Trace with an example of it, w=w"),
+        (np.zeros(3, np.float32), "a ndarray", "Trace with an example of it, w=w"),
+        ([0.5] * 100, "100 values", "Trace with an example of it, w=w"),
+        ({0.5, 1.0}, "a set", r"Let it take a list, and make the set in the function: set\(w\)"),
+    ],
+)
+def test_trace_says_of_data_that_no_signature_shows_that_no_call_gives_another(
+    default: Any, held: str, form: str
+) -> None:
+    def process(x, w=default):
+        return x + len(w)
+
+    with pytest.warns(UserWarning, match=f"the default of 'w' belongs to the pipeline, because no .* {held}: .*{form}"):
+        pipeline = tracepack.trace(process, X)
+    assert torch.equal(pipeline(X), process(X))
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+import numpy as np
 import pytest
 import torch
 
@@ -165,3 +166,41 @@ def test_a_model_with_state_is_not_run_without_data() -> None:
     mod = tracepack.trace(lambda x: op(x[:, 1:], ["a"])[0], X)
     assert mod.signature == "(x: f32[N,M]) -> f32[N,?]"
     torch.testing.assert_close(mod(X), op(X[:, 1:], ["a"])[0], rtol=0, atol=0)
+
+
+@pytest.mark.parametrize(
+    "process",
+    [
+        lambda x: LINEAR(torch.from_numpy(x.astype(np.float32))),
+        lambda x: LINEAR(torch.from_numpy(x).float()),
+        lambda x: LINEAR(torch.tensor(x, dtype=torch.float32)),
+        lambda x: LINEAR(torch.as_tensor(np.asarray(x, dtype=np.float32))),
+    ],
+)
+def test_the_columns_of_an_array_are_those_of_the_op_that_takes_it(process) -> None:
+    mod = tracepack.trace(process, np.random.default_rng(0).random((5, 4)))
+    assert mod.signature == "(x: f64[N,4]) -> f32[N,3]"
+    assert mod.inputs[0].shape == ("N", 4)
+    with pytest.raises(
+        SignatureError, match="input 'x': dimension 1 has a wrong size; got 3 in shape .2, 3.; expected"
+    ):
+        mod(np.zeros((2, 3)))
+
+
+def test_the_columns_of_an_estimator_are_in_the_signature() -> None:
+    pytest.importorskip("skl2onnx", reason="the extra 'onnx' is not installed")
+    from sklearn.preprocessing import StandardScaler
+
+    rows = np.random.default_rng(0).random((9, 4)).astype(np.float32)
+    op = tracepack.script(StandardScaler().fit(rows), example=rows)
+    for example in (rows, torch.from_numpy(rows)):
+        mod = tracepack.trace(lambda x: op(x), example)
+        assert mod.signature == "(x: f32[N,4]) -> f32[N,4]"
+
+
+def test_an_array_that_is_reshaped_before_has_sizes_of_its_own() -> None:
+    mod = tracepack.trace(lambda x: LINEAR(torch.from_numpy(x).reshape(-1, 4)), np.zeros((2, 8), np.float32))
+    assert mod.signature.startswith("(x: f32[N,M]) -> ")
+    assert mod(np.zeros((3, 4), np.float32)).shape == (3, 3)
+    turned = tracepack.trace(lambda x: LINEAR(torch.from_numpy(x).clone().t_()), np.zeros((4, 2), np.float32))
+    assert turned(np.zeros((4, 5), np.float32)).shape == (5, 3)

@@ -35,7 +35,7 @@ from ..library import special
 from ..library.replacements import MODULES, OF_NUMPY, naming_device
 from ..library.tables.asked_table import AskedTable, as_dict
 from ..library.tables.frames import SeriesOfRun, is_series
-from ..library.tables.table_rows import rows_method
+from ..library.tables.table_rows import ROWS, rows_method
 from ..library.tables.tuple_keys import of_parts
 from ..library.values.dates import CLASSES, OF_CLASSES
 from ..library.values.templates import FilledTemplate
@@ -150,7 +150,7 @@ def _receiver(name: str) -> Callable[[Any], Any]:
             return Seeding(recorder, thing)
         if name == "substitute" and type(thing) is string.Template:
             return FilledTemplate(thing)
-        if name == "itertuples" and (rows := rows_method(thing)) is not None:
+        if name in ROWS and (rows := rows_method(thing, name)) is not None:
             return _Module(thing, {name: rows})
         if name == "get" and is_series(thing):
             return SeriesOfRun(recorder, thing)
@@ -231,7 +231,7 @@ RECEIVERS: dict[str, HandedOver] = {
         "format",
         "format_map",
         "get",
-        "itertuples",
+        *ROWS,
         "to",
         "manual_seed",
         "substitute",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import linecache
+import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import PurePath
@@ -26,19 +27,42 @@ _FUNCTIONS = (
     "urllib.parse.parse_qs", "urllib.parse.urlencode", "urllib.parse.urljoin", "zlib.compress", "zlib.decompress",
     "json.load", "json.loads", "os.environ", "os.getenv", "os.urandom", "os.listdir", "os.walk",
     "datetime.datetime.now", "datetime.datetime.today", "datetime.datetime.utcnow", "datetime.date.today",
+    "numpy.random.rand", "numpy.random.choice", "numpy.random.uniform", "numpy.random.normal",
+    "numpy.random.permutation",
 )  # fmt: skip
 _RECORDED = (
     "textwrap.shorten", "string.ascii_letters", "string.ascii_lowercase", "string.ascii_uppercase", "string.digits",
     "string.punctuation", "string.whitespace", "sys.maxsize", "sys.float_info",
 )  # fmt: skip
-_BY_MOMENT = ("random", "secrets", "time", "uuid", "os.urandom", "datetime.datetime", "datetime.date.today")
+_BY_MOMENT = (
+    "random",
+    "secrets",
+    "time",
+    "uuid",
+    "os.urandom",
+    "datetime.datetime",
+    "datetime.date.today",
+    "numpy.random",
+)
 """What draws random numbers, or asks for the time."""
+_DRAWN = ("random.", "secrets.", "uuid.", "os.urandom", "numpy.random.")
+"""What gives something else in each round of a loop."""
+_SHUFFLED = (
+    "Shuffle before the call, or write {0} = [{0}[i] for i in torch.randperm(len({0}), generator=generator).tolist()], "
+    "with generator = torch.Generator() before the function"
+)
 _DATES = ("datetime.datetime.now", "datetime.datetime.today", "datetime.datetime.utcnow", "datetime.date.today")
 
 
 def before_call(line: SourceLine | None) -> str:
     """A form in which what a line asks a library for is an argument; empty where it asks none such."""
     return form_of(line, _form)
+
+
+def shuffled(line: SourceLine | None) -> str:
+    """A form of a line that shuffles a list; empty where it is no such line."""
+    found = re.search(r"\bshuffle\((\w+)\)", line.code if line is not None else "")
+    return _SHUFFLED.format(found[1]) if found else ""
 
 
 def drawn_before(functions: Iterable[FunctionType]) -> tuple[str, SourceLine | None]:
@@ -74,7 +98,7 @@ def _form(tree: ast.AST, line: SourceLine) -> str:
             made = f"{ast.unparse(owner)}.fromisoformat({given})"
             return f"Pass {given}={ast.unparse(value)}.isoformat(): {_signature(function, given)}, and {made} for it"
     text = _text(value, name)
-    if (loop := _loop_around(tree, value)) is not None:
+    if (loop := _loop_around(tree, value, name.startswith(_DRAWN))) is not None:
         target, items, given = ast.unparse(loop.target), ast.unparse(loop.iter), f"{given}_of_each"
         where = f"{_signature(function, given)}, whose items go with those of zip({items}, {given})"
         return f"Do [{text} for {target} in {items}] before, and pass it as an argument: {where}"
@@ -112,8 +136,8 @@ def _text(value: ast.expr, name: str) -> str:
     return f"str({text})" if isinstance(value, ast.Call) and name.startswith("uuid.") else text
 
 
-def _loop_around(tree: ast.AST, value: ast.expr) -> ast.For | ast.comprehension | None:
-    """The innermost loop whose variable an expression needs."""
+def _loop_around(tree: ast.AST, value: ast.expr, any_loop: bool) -> ast.For | ast.comprehension | None:
+    """The innermost loop whose variable an expression needs, or any that it is in."""
     needed = {each.id for each in ast.walk(value) if isinstance(each, ast.Name)}
     found: ast.For | ast.comprehension | None = None
     for each in ast.walk(tree):
@@ -122,7 +146,7 @@ def _loop_around(tree: ast.AST, value: ast.expr) -> ast.For | ast.comprehension 
         for loop in loops if inside else ():
             targets = {part.id for part in ast.walk(loop.target) if isinstance(part, ast.Name)}
             asks = any(part is value for part in ast.walk(loop.iter))
-            found = loop if targets & needed and not asks else found
+            found = loop if (targets & needed or any_loop) and not asks else found
     return found
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
 from ....ops.graph.graph import SourceLine
 from .before_calls import before_call
-from .branch_forms import written_with_cond
+from .branch_forms import form_of, written_with_cond
 from .loop_forms import loop_form, of_return
 from .match_forms import written_with_finditer
 
@@ -115,8 +116,27 @@ BOTH_WAYS = (
 
 def both_ways(line: SourceLine | None) -> str:
     """What keeps both ways of a branch: the line itself in another form, where there is one."""
+    if rows := form_of(line, _of_rows):
+        return f"{rows} keeps both ways"
     form = written_with_cond(line) or written_with_finditer(line)
     return f"{form} keeps both ways" if form else BOTH_WAYS
+
+
+def _of_rows(tree: ast.AST, line: SourceLine) -> str:
+    """The rows of a table of pandas, as dicts, for a line in a loop over `iterrows`, which gives tables."""
+    for each in ast.walk(tree):
+        loops = [each] if isinstance(each, ast.For) else getattr(each, "generators", [])
+        if not loops or not isinstance(each, ast.expr | ast.stmt) or not _spans(each, line.line):
+            continue
+        for loop in loops:
+            match loop.target, loop.iter:
+                case ast.Tuple([_, row]), ast.Call(ast.Attribute(table, "iterrows")):
+                    return f"for {ast.unparse(row)} in {ast.unparse(table)}.to_dict('records')"
+    return ""
+
+
+def _spans(part: ast.expr | ast.stmt, number: int) -> bool:
+    return part.lineno <= number <= (part.end_lineno or part.lineno)
 
 
 def in_package(package: str, line: SourceLine | None = None) -> str:

@@ -13,11 +13,12 @@ import pyarrow as pa
 
 from ..ops.graph.errors import BatchError
 from ..pipeline.pipeline import Pipeline
+from .reading.json_lines import LeftOut
 from .reading.parts import Part
 from .reading.source_files import Source, find_source
 from .rows.batch_size import measured, sound_values
 from .rows.cell_dtypes import wanted_dtypes
-from .rows.columns import bind
+from .rows.columns import ColumnBinding, bind
 from .rows.compute import Work
 from .rows.isolation import outcome
 from .rows.lone_rows import check_alone
@@ -181,7 +182,8 @@ def prepared(
     if str(folder.path) == found.path or str(folder.path).startswith(found.path + os.sep):
         raise BatchError("the target is within the source", where=repr(str(folder.path)))
     first = _first(found, names)
-    binding = replace(bind(pipeline, found.schema, named, first), exact=found.kind == "jsonl")
+    binding = bind(pipeline, found.schema, named, first, found.kind == "jsonl")
+    found = replace(found, left_out=_left_out(pipeline, binding, found))
     answers = OutputTable(pipeline, binding.by_row)
     written = [*(n for n in names if n in kept or n == id_column), *answers.schema.names]
     if twice := sorted({name for name in written if written.count(name) > 1}):
@@ -195,6 +197,16 @@ def prepared(
         {"path": found.path, "files": files}, digest, inputs, sorted(kept), id_column, 0, 0,
     )  # fmt: skip
     return Setting(found, folder, Work(pipeline, binding, answers, 1, kept, id_column), first, key)
+
+
+def _left_out(pipeline: Pipeline, binding: ColumnBinding, source: Source) -> LeftOut:
+    """The fields that lines of JSON may leave out; a null stands for a default of None."""
+    known = {each.name: each.columns[0] for each in binding.inputs if each.default and binding.by_row}
+    optional = [field for field in pipeline.inputs if not field.required and len(field.path) == 1]
+    values = {known[field.name] for field in optional if field.name in known and field.default is not None}
+    given = {each.name for each in binding.inputs}
+    unseen = {field.name for field in optional if field.name not in given and field.name not in source.schema.names}
+    return LeftOut(frozenset(values), frozenset(unseen))
 
 
 def _first(source: Source, columns: Sequence[str]) -> pa.Table:

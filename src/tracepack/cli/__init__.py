@@ -16,7 +16,7 @@ from typing import Any
 
 from ..ops.graph.errors import MissingExtraError, TracepackError, printable
 from . import exit_codes as exits
-from .arguments import Namespace, parse
+from .arguments import Namespace, in_options, parse
 from .report import Report, show, silence
 
 
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _failed(text: str, code: int, error: Exception) -> int:
     if os.environ.get("TRACEPACK_TRACEBACK"):
         _tell("".join(traceback.format_exception(error)))
-    told = text.partition("Exception raised from")[0]  # the stack of C++ follows it
+    told = in_options(text.partition("Exception raised from")[0])  # the stack of C++ follows it
     _tell(f"tracepack: {printable(' '.join(told.split()))}\n")
     return code
 
@@ -78,7 +78,7 @@ def _short_warnings() -> Iterator[None]:
     """A context in which a warning is one line, without the line of our code that gave it."""
     before = warnings.formatwarning
     warnings.formatwarning = lambda message, *_, **__: (
-        f"tracepack: warning: {printable(' '.join(str(message).split()))}\n"
+        f"tracepack: warning: {printable(' '.join(in_options(str(message)).split()))}\n"
     )
     try:
         yield

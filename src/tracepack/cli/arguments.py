@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -69,6 +70,25 @@ def parse(arguments: Sequence[str] | None) -> Namespace:
     return _parser().parse_args(arguments, Namespace())
 
 
+_OPTIONS = (
+    (r"\btrust=True \(a command: --trust\)", "--trust"),
+    (r"\btrust=True\b", "--trust"),
+    (r"\b(gpu|cpu)_ops='(\w+)'", r"--\1-ops \2"),
+)
+
+
+def in_options(text: str) -> str:
+    """A message with the options of `load` as the command line has them.
+
+    Example:
+        >>> in_options("Pass gpu_ops='cpu' to run it on the CPU.")
+        'Pass --gpu-ops cpu to run it on the CPU.'
+    """
+    for pattern, option in _OPTIONS:
+        text = re.sub(pattern, option, text)
+    return text
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="tracepack",
@@ -120,7 +140,9 @@ def _run(command: argparse.ArgumentParser) -> None:
         help=".npy, .npz, .json or .txt; a nested input by its name in the signature, or as a.b.0; "
         "a .npz or .json FILE without NAME= holds inputs by name",
     )  # fmt: skip
-    command.add_argument("--value", metavar="NAME=JSON", action="append", default=[], help="an input written here")
+    command.add_argument(
+        "--value", metavar="NAME=JSON", action="append", default=[], help="an input written here; a text without quotes"
+    )
     command.add_argument("--output", metavar="OUT", help=".npz, .npy or .json; shown without it")
 
 

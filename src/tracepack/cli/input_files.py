@@ -8,13 +8,23 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from ..ops.graph.program import Parameters
+from ..ops.graph.types import STR, STRINGS
 from ..pipeline.signature.feeds import FileText, plain_name
 from .exit_codes import UsageError
+
+
+class BareText(str):
+    """A value of ``--value`` that is no JSON, or a number, as it was written: what an input for a text takes."""
+
+    number: Any
+    error: str
 
 
 def read_inputs(files: Sequence[str], values: Sequence[str]) -> dict[str, Any]:
@@ -22,7 +32,7 @@ def read_inputs(files: Sequence[str], values: Sequence[str]) -> dict[str, Any]:
 
     Args:
         files: ``NAME=FILE`` with a .npy, .npz, .json or .txt file; or a .npz or .json FILE that names its inputs.
-        values: ``NAME=JSON``.
+        values: ``NAME=JSON``, or a text without quotes, which is one only where the input takes one: see `settled`.
 
     Raises:
         UsageError: a file cannot be read, or is of no known kind.
@@ -42,8 +52,38 @@ def read_inputs(files: Sequence[str], values: Sequence[str]) -> dict[str, Any]:
         name, separator, text = item.partition("=")
         if not separator:
             raise UsageError("a value without a name", where=repr(item), expected="--value NAME=JSON")
-        _add(given, name, _json(text, f"--value {name}"))
+        _add(given, name, _value(text, f"--value {name}"))
     return given
+
+
+def settled(given: Mapping[str, Any], parameters: Parameters) -> dict[str, Any]:
+    """Inputs in which texts without quotes are texts where the pipeline takes them, and numbers elsewhere.
+
+    Args:
+        given: by plain names, as `read_inputs` gives them.
+        parameters: of the pipeline.
+
+    Raises:
+        UsageError: a value is neither JSON nor an input that takes a text.
+    """
+    kinds = dict(zip(map(plain_name, parameters.names), parameters.types, strict=True))
+    texts = {name for name, kind in kinds.items() if kind == STR}
+    texts |= {item.name for item in parameters.items if isinstance(item.tree, str)}
+    known = kinds.keys() | {item.name for item in parameters.items}
+    return {
+        name: _settled(name, value, kinds.get(name), name in texts or name not in known)
+        for name, value in given.items()
+    }
+
+
+def _settled(name: str, value: Any, kind: Any, as_text: bool) -> Any:
+    if not isinstance(value, BareText) or as_text:
+        return str(value) if isinstance(value, BareText) else value
+    if not value.error:
+        return value.number
+    form = shlex.quote(f"{name}={json.dumps([str(value)], ensure_ascii=False)}")
+    fix = f"A list of texts is written with quotes, and quoted for the shell: --value {form}." * (kind == STRINGS)
+    raise UsageError("not JSON", where=f"--value {name}", got=value.error, expected=kind, fix=fix)
 
 
 def _add(given: dict[str, Any], name: str, value: Any) -> None:
@@ -92,6 +132,22 @@ def _read_arrays(path: str) -> dict[str, Any]:
 def _read_text(path: str) -> FileText:
     with open(path, encoding="utf-8-sig") as file:  # editors on Windows begin a file with a byte order mark
         return FileText(file.read())
+
+
+def _value(text: str, where: str) -> Any:
+    """A value of JSON; a `BareText` for a number, and for what neither is JSON nor begins as it does."""
+    found, problem = None, ""
+    try:
+        found = _json(text, where)
+    except UsageError as error:
+        if text.lstrip().startswith(('"', "[", "{")):
+            raise
+        problem = str(error.got)
+    if not problem and type(found) not in (int, float, bool):
+        return found
+    bare = BareText(text)
+    bare.number, bare.error = found, problem
+    return bare
 
 
 def _json(text: str, where: str) -> Any:

@@ -150,13 +150,11 @@ def test_a_draw_in_a_loop_says_what_keeps_the_length_free() -> None:
 
     def form(xs, seed):
         g = torch.Generator().manual_seed(seed)
-        noise = torch.rand(len(xs), generator=g)
+        noise = torch.rand(len(xs), 1, generator=g)
         return [x + noise[i] for i, x in enumerate(xs)]
 
     x = torch.rand(3)
-    words = (
-        r"draws random numbers. Draw them before the loop: noise = torch.rand\(len\(xs\), generator=g\), and noise\[i\]"
-    )
+    words = r"draws random numbers. Draw before the loop: noise = torch.rand\(len\(xs\), 1, generator=g\); then \[x"
     with pytest.warns(UserWarning, match=words):
         tracepack.trace(process, [x, x], 3)
     check(Case(form, [[x, x], 3], [[[x], 5], [[x, x + 1, x], 7]]))
@@ -240,7 +238,7 @@ def _normal(xs, seed):
 
 def _normal_before(xs, seed):
     g = torch.Generator().manual_seed(seed)
-    noise = torch.randn(len(xs), generator=g)
+    noise = torch.randn(torch.stack(xs).shape, generator=g)
     return [x + noise[i] for i, x in enumerate(xs)]
 
 
@@ -249,9 +247,9 @@ def _integers(xs, seed):
     return [x * int(torch.randint(0, 9, (1,), generator=g)) for x in xs]
 
 
-def _integers_before(xs, seed, low=0, high=9):
+def _integers_before(xs, seed):
     g = torch.Generator().manual_seed(seed)
-    noise = torch.randint(low, high, (len(xs),), generator=g)
+    noise = torch.randint(0, 9, (len(xs), 1), generator=g)
     return [x * int(noise[i]) for i, x in enumerate(xs)]
 
 
@@ -269,8 +267,12 @@ def _samples_before(xs, seed):
 @pytest.mark.parametrize(
     ("process", "form", "words"),
     [
-        (_normal, _normal_before, "noise = torch.randn(len(xs), generator=g), and noise[i]"),
-        (_integers, _integers_before, "noise = torch.randint(low, high, (len(xs),), generator=g), and int(noise[i])"),
+        (_normal, _normal_before, "noise = torch.randn(torch.stack(xs).shape, generator=g); then [x + noise[i] for i"),
+        (
+            _integers,
+            _integers_before,
+            "noise = torch.randint(0, 9, (len(xs), 1), generator=g); then [x * int(noise[i])",
+        ),
         (_samples, _samples_before, "and int(torch.searchsorted((x / x.sum()).cumsum(0), noise[i])) for i, x in"),
     ],
 )

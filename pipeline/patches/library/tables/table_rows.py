@@ -1,4 +1,4 @@
-"""The rows of a constant table of pandas, through which a loop goes: ``frame.itertuples()``.
+"""The rows of a constant table of pandas, through which a loop goes: ``frame.iterrows()``, ``series.items()``.
 
 Pandas makes them in an iterator, of which nobody knows what it will give; a loop over constants has to.
 """
@@ -32,12 +32,16 @@ class TableRows:
         return self.left.pop(0)
 
 
-def rows_method(thing: Any) -> Callable[..., TableRows] | None:
-    """The method `itertuples` of a table, which gives its rows so; None for another thing, and for many rows."""
+ROWS = {"itertuples": "DataFrame", "iterrows": "DataFrame", "items": "Series"}
+"""The methods that give rows, with the classes of pandas that have them."""
+
+
+def rows_method(thing: Any, name: str) -> Callable[..., TableRows] | None:
+    """A method of `ROWS` that gives the rows so; None for another thing, and for many rows."""
     pandas = sys.modules.get("pandas")
-    if pandas is None or not isinstance(thing, pandas.DataFrame) or len(thing) > MOST_ROWS:
+    if pandas is None or not isinstance(thing, getattr(pandas, ROWS[name])) or len(thing) > MOST_ROWS:
         return None
-    method = thing.itertuples
+    method = getattr(thing, name)
 
     @wraps(method)
     def rows(*args: Any, **kwargs: Any) -> TableRows:

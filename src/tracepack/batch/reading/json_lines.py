@@ -6,6 +6,7 @@ import contextlib
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -21,6 +22,36 @@ _DEEPEST = 100  # levels of lists and objects of a line
 _SECOND_NULL = re.compile(rb"\}\s*null")  # behind an object, if it is not within a text
 _TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _Range = tuple[int, int, "pa.Table | str"]
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """The fields that lines may leave out, because the inputs that take them have defaults.
+
+    Attributes:
+        known: those that are columns. Arrow has a null for a field that is left out, so a null in the line itself is
+            told from it here: the default stands for the first only.
+        unseen: those that no line at the beginning has, so that Arrow would pass over them in a later one.
+    """
+
+    known: frozenset[str] = frozenset()
+    unseen: frozenset[str] = frozenset()
+
+    def fault(self, line: bytes) -> str:
+        """Why the default must not stand for what a line says; empty where it may."""
+        if not any(name.encode() in line or b"\\" in line for name in self.known | self.unseen):
+            return ""
+        try:
+            said = json.loads(line)
+        except (ValueError, RecursionError):
+            return ""  # Arrow says why it is no row
+        if null := next((name for name in sorted(self.known & said.keys()) if said[name] is None), ""):
+            return f"column {null!r} is null"
+        found = next(iter(sorted(self.unseen & said.keys())), "")
+        return f"no row of the source: the lines at the beginning have no field {found!r}" if found else ""
+
+
+NONE_LEFT_OUT = LeftOut()
 
 
 def json_schema_of(path: str) -> pa.Schema:
@@ -79,7 +110,13 @@ def _without_times(kind: pa.DataType) -> pa.DataType:
 
 
 def json_parts(
-    path: str, schema: pa.Schema, size: int, is_done: Callable[[int], bool], strict: bool, id_column: str | None = None
+    path: str,
+    schema: pa.Schema,
+    size: int,
+    is_done: Callable[[int], bool],
+    strict: bool,
+    id_column: str | None = None,
+    left_out: LeftOut = NONE_LEFT_OUT,
 ) -> Found:
     """The parts of a file of JSON lines that are not done.
 
@@ -90,6 +127,7 @@ def json_parts(
         is_done: whether the part of a number is done.
         strict: whether a field that the schema lacks makes a bad row, since it would be lost.
         id_column: the column that names bad rows.
+        left_out: the fields that a line may leave out.
     """
     others = "error" if strict else "ignore"
     with open(path, "rb") as file:
@@ -99,7 +137,7 @@ def json_parts(
                 at: list[int] = []
                 bad: list[BadRow] = []
                 tables: list[pa.Table] = []
-                for begin, end, found in _json(block, schema, others):
+                for begin, end, found in _json(block, schema, others, left_out):
                     if isinstance(found, pa.Table):
                         tables.append(found)
                         at += range(number * size + begin, number * size + end)
@@ -127,13 +165,16 @@ def _tables(lines: Sequence[bytes], schema: pa.Schema | None) -> Iterator[pa.Tab
     return (found for _, _, found in _json(lines, schema, "infer") if isinstance(found, pa.Table))
 
 
-def _json(lines: Sequence[bytes], schema: pa.Schema | None, others: str) -> Iterator[_Range]:
+def _json(
+    lines: Sequence[bytes], schema: pa.Schema | None, others: str, left_out: LeftOut = NONE_LEFT_OUT
+) -> Iterator[_Range]:
     """Ranges of lines with the table that they are; a line that is no row of the schema, with what is wrong."""
     begin = 0
     for index, line in enumerate(lines):
-        if reason := _no_object(line):
+        reason = f"no row of the source: {reason}" if (reason := _no_object(line)) else left_out.fault(line)
+        if reason:
             yield from _parsed(lines, begin, index, schema, others)
-            yield index, index + 1, f"no row of the source: {reason}"
+            yield index, index + 1, reason
             begin = index + 1
     yield from _parsed(lines, begin, len(lines), schema, others)
 

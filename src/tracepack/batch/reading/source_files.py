@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from ...ops.graph.errors import BatchError
 from .csv_files import csv_parts, csv_schema
-from .json_lines import json_parts, json_schema_of
+from .json_lines import NONE_LEFT_OUT, LeftOut, json_parts, json_schema_of
 from .parquet_files import parquet_parts
 from .parts import SAMPLE_BYTES, Part, require_utf8
 from .schemas import merged
@@ -51,6 +51,7 @@ class Source:
         files: in their order.
         schema: their columns.
         wanted: the columns that inputs take, with the dtypes of the inputs.
+        left_out: the fields that lines of JSON may leave out.
     """
 
     path: str
@@ -58,6 +59,7 @@ class Source:
     files: tuple[SourceFile, ...]
     schema: pa.Schema
     wanted: Mapping[str, str]
+    left_out: LeftOut = NONE_LEFT_OUT
 
     def check(self, file: int) -> None:
         """Checks that a file is still the one that was found, so that no part mixes two.
@@ -121,7 +123,7 @@ class Source:
                     found = parquet_parts(each.path, columns, size, is_done)
                 case "jsonl":
                     strict = len(columns) == len(self.schema.names)
-                    found = json_parts(each.path, schema, size, is_done, strict, id_column)
+                    found = json_parts(each.path, schema, size, is_done, strict, id_column, self.left_out)
                 case _:
                     cells = "\t" if self.kind == "tsv" else ","
                     found = csv_parts(each.path, schema, size, is_done, cells, self.wanted, id_column)

@@ -23,6 +23,7 @@ from ...ops.graph.types import STRINGS, ListType, TensorType, Type
 from ...pipeline.pipeline import Pipeline
 from ...pipeline.signature.feeds import build_feed, plain_name, to_input
 from ..reading.parts import undecodable
+from .arrow_types import innermost, is_number, is_text, list_depth
 
 
 @dataclass(frozen=True)
@@ -34,12 +35,14 @@ class InputColumns:
         kind: its type.
         columns: one, or several that become the items of each row.
         sizes: those of a row's value along its dimensions; of a free one what the first row has.
+        default: whether the input has one, which stands for a null of its column where each row is a run.
     """
 
     name: str
     kind: Type
     columns: tuple[str, ...]
     sizes: tuple[int, ...] = ()
+    default: bool = False
 
 
 Values = list[tuple[str, Any]]
@@ -72,11 +75,14 @@ class ColumnBinding:
         for each in self.inputs:
             for name in each.columns:
                 column = _whole(rows[name])
-                if not _is_number(_innermost(column.type)):
+                if not is_number(innermost(column.type)):
                     found |= dict.fromkeys(undecodable(column), f"input {each.name!r}: column {name!r} is not in UTF-8")
-                for row in np.flatnonzero(~_sound(column, each.sizes)).tolist():
+                for row in np.flatnonzero(~_sound(column, each.sizes)).tolist() if not self._may_lack(each) else ():
                     found.setdefault(row, f"input {each.name!r}: {_fault(rows[name][row].as_py(), name, each.sizes)}")
         return found
+
+    def _may_lack(self, each: InputColumns) -> bool:
+        return self.by_row and each.default
 
     def values(self, rows: pa.Table) -> tuple[Values, dict[int, str]]:
         """The values of all inputs for sound rows, and the rows that the dtype of an input cannot hold."""
@@ -111,6 +117,8 @@ class ColumnBinding:
         found: Values = []
         for each, (name, lists) in zip(self.inputs, values, strict=True):
             value = lists[0][begin] if len(lists) == 1 else [items[begin] for items in lists]
+            if value is None and self._may_lack(each):
+                continue
             found.append((name, to_input(value, each.kind, name)))
         return self.feed(found)
 
@@ -120,7 +128,7 @@ def _items(value: Any, each: InputColumns) -> Any:
 
 
 def bind(
-    pipeline: Pipeline, schema: pa.Schema, named: Mapping[str, str | Sequence[str]], first: pa.Table
+    pipeline: Pipeline, schema: pa.Schema, named: Mapping[str, str | Sequence[str]], first: pa.Table, exact: bool
 ) -> ColumnBinding:
     """Finds the columns of each input.
 
@@ -129,31 +137,33 @@ def bind(
         schema: the columns of the source.
         named: the columns of inputs that are called otherwise.
         first: rows from the beginning, which fix the length of lists where the pipeline leaves it free.
+        exact: whether the source is of JSON.
 
     Raises:
         BatchError: an input has no column, or one that it cannot take.
     """
     parameters = pipeline.program.parameters
     fields = [field for field in pipeline.inputs if field.kind != "fixed"]
-    known = {plain_name(field.name): field.required for field in fields}
+    known = {plain_name(field.name): field for field in fields}
     if unknown := [name for name in named if name not in known]:
         raise BatchError("the pipeline has no such input", where=f"map of {unknown[0]!r}", expected=", ".join(known))
     kinds = {plain_name(name): kind for name, kind in zip(parameters.names, parameters.types, strict=True)}
     found, depths = [], []
-    for name, required in known.items():
+    for name, field in known.items():
         given = named.get(name, name)
         columns = (given,) if isinstance(given, str) else tuple(given)
         if not columns:
             raise BatchError("an input takes no column", where=f"map of {name!r}", expected="one or more columns")
         lacking = [each for each in columns if each not in schema.names]
-        if lacking and name not in named and not required:
+        if lacking and name not in named and not field.required:
             continue
         if lacking:
             raise BatchError(
                 f"the source has no column {lacking[0]!r}", where=f"input {name!r}", expected=", ".join(schema.names),
                 fix=f"Name the column: --map {name}=COLUMN.",
             )  # fmt: skip
-        found.append(InputColumns(name, kinds[name], columns))
+        default = not field.required and len(columns) == len(field.path) == 1 and (exact or field.default is None)
+        found.append(InputColumns(name, kinds[name], columns, default=default))
         depths.append(_together(found[-1], schema))
     if not found:
         raise BatchError("the pipeline has no inputs", where=f"pipeline {pipeline.name!r}")
@@ -168,7 +178,7 @@ def bind(
     if not by_row:
         check_rows(pipeline, found)
     sized = tuple(_with_sizes(each, first, by_row) for each in found)
-    return ColumnBinding(sized, by_row, _feed(parameters, [each.name for each in sized]))
+    return ColumnBinding(sized, by_row, _feed(parameters, [each.name for each in sized]), exact)
 
 
 def _together(each: InputColumns, schema: pa.Schema) -> bool:
@@ -178,17 +188,17 @@ def _together(each: InputColumns, schema: pa.Schema) -> bool:
         BatchError: it cannot take its columns.
     """
     types = [schema.field(name).type for name in each.columns]
-    depth = _depth(types[0]) + (len(types) > 1)
+    depth = list_depth(types[0]) + (len(types) > 1)
     several = len(types) > 1
     if isinstance(each.kind, TensorType):
-        inner = {_innermost(kind) for kind in types}
+        inner = {innermost(kind) for kind in types}
         rank = len(each.kind.shape)
-        numbers = all(_is_number(kind) and pa.types.is_boolean(kind) == (each.kind.dtype == "bool") for kind in inner)
-        if numbers and depth in (rank - 1, rank) and len({_depth(kind) for kind in types}) == 1:
+        numbers = all(is_number(kind) and pa.types.is_boolean(kind) == (each.kind.dtype == "bool") for kind in inner)
+        if numbers and depth in (rank - 1, rank) and len({list_depth(kind) for kind in types}) == 1:
             return depth == rank - 1
     elif not several and isinstance(each.kind, ListType):
         return True
-    elif not several and each.kind == STRINGS and _is_text(_innermost(types[0])) and depth <= 1:
+    elif not several and each.kind == STRINGS and is_text(innermost(types[0])) and depth <= 1:
         return depth == 0
     elif not several and each.kind != STRINGS and depth == 0:
         return False
@@ -256,28 +266,6 @@ def _plain(value: Any) -> Any:
 
 def _whole(column: pa.ChunkedArray) -> Any:
     return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
-
-
-def _depth(kind: pa.DataType) -> int:
-    return 1 + _depth(kind.value_type) if _is_list(kind) else 0
-
-
-def _innermost(kind: pa.DataType) -> pa.DataType:
-    return _innermost(kind.value_type) if _is_list(kind) else kind
-
-
-def _is_list(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    if pa.types.is_dictionary(kind):
-        return _is_text(kind.value_type)
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _sound(array: Any, sizes: Sequence[int]) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ...pipeline.signature.feeds import build_feed
 from ..exit_codes import UsageError
-from ..input_files import read_inputs
+from ..input_files import read_inputs, settled
 from ..loading import Loading
 from ..output_files import is_stdout, is_stream, write_output
 from ..output_formats import FORMATS, encoded
@@ -24,7 +24,8 @@ def run(path: str, files: Sequence[str], values: Sequence[str], output: str | No
     given = read_inputs(files, values)
     kind = None if output is None else _kind(output)
     pipeline = loading.load(path)
-    result = named(pipeline.run(build_feed(pipeline.program.parameters, given)))
+    parameters = pipeline.program.parameters
+    result = named(pipeline.run(build_feed(parameters, settled(given, parameters))))
     if output is not None and kind is not None:
         write_output(output, encoded(kind, result))
     rows = [[name, type_text(value), shape_text(value), excerpt(value)] for name, value in result]

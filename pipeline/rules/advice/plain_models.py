@@ -1,0 +1,99 @@
+"""What to do about a model that a function calls as it is, and in which the recording fails: an op of it is no code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from types import FrameType, TracebackType
+from typing import Any
+
+import torch
+
+from ....ops.graph.errors import RecordError
+from ....ops.runtime.user_code import attribute, is_own
+
+DRAWS = "draws random numbers from torch's global generator"
+CHANGES = "the function changes a tensor that is not one of its inputs"
+"""What refusals say that are often of a model in train mode: of its dropout, of what its batch norm counts."""
+
+_TRAINED = (
+    "{0} is in train mode: write {0}.eval() before the trace, or make an op of it before and call that: "
+    "{0} = tracepack.script({0})."
+)
+OF_PACKAGE = "Make an op of the model before the function, and call that: {0} = tracepack.script({0})."
+_DROPOUT = (
+    "An inference drops nothing out: pass training=False, as F.dropout(x, p, training=False) does. To draw all the "
+    "same, do it inside `with tracepack.drawing(generator):`."
+)
+
+_CALLS = ("_call_impl", "_wrapped_call_impl", "__call__", "forward")
+
+
+@dataclass(frozen=True)
+class _PlainCall:
+    """A call of a model by the function.
+
+    Attributes:
+        name: how the function names the model.
+        innermost: the module in which the recording failed.
+        in_package: whether the code of that module is a package's.
+    """
+
+    name: str
+    innermost: torch.nn.Module
+    in_package: bool
+
+
+def form_for_model(
+    error: RecordError, trace: TracebackType | None, models: Sequence[tuple[str, torch.nn.Module]]
+) -> str:
+    """The form for a refusal inside a model that the function calls; empty where it is another refusal.
+
+    Args:
+        error: the refusal.
+        trace: the frames that it came through.
+        models: those that the function names, for what is seen when it has returned: a batch norm counts its batches.
+    """
+    call = _called(trace)
+    if call is None and error.what == CHANGES:
+        return next((_TRAINED.format(name) for name, each in models if each.training), "")
+    if call is None:
+        return _DROPOUT if DRAWS in error.what and "dropout" in error.what else ""
+    if call.innermost.training and (DRAWS in error.what or error.what == CHANGES):
+        return _TRAINED.format(call.name)
+    return OF_PACKAGE.format(call.name) if call.in_package else ""
+
+
+def _called(trace: TracebackType | None) -> _PlainCall | None:
+    """The call of a model that an error came through, from the innermost function that is no method of one.
+
+    Its other methods, such as `generate`, have advice of their own.
+    """
+    caller: FrameType | None = None
+    modules: list[FrameType] = []
+    for frame in _frames(trace):
+        if isinstance(frame.f_locals.get("self"), torch.nn.Module):
+            modules.append(frame)
+        elif not modules:
+            caller = frame if is_own(frame.f_code.co_filename) else caller
+    if not any(frame.f_code.co_name in _CALLS for frame in modules):
+        return None
+    model, inner = modules[0].f_locals["self"], modules[-1]
+    name = "" if caller is None else _name_of(model, caller)
+    return _PlainCall(name or "model", inner.f_locals["self"], not is_own(inner.f_code.co_filename))
+
+
+def _frames(trace: TracebackType | None) -> Iterator[FrameType]:
+    while trace is not None:
+        yield trace.tb_frame
+        trace = trace.tb_next
+
+
+def _name_of(model: Any, frame: FrameType) -> str:
+    """How the code of a frame names a model, alone or as what an object of its holds."""
+    code = frame.f_code
+    known = {**{name: frame.f_globals.get(name) for name in code.co_names}, **frame.f_locals}
+    if name := next((name for name, value in known.items() if value is model), ""):
+        return name
+    held = ((name, each) for name in known for each in code.co_names if attribute(known[name], each, None) is model)
+    return next((f"{name}.{each}" for name, each in held), "")
