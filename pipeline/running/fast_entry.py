@@ -25,9 +25,9 @@ from ...ops.graph.graph import BodyCall, Node
 from ...ops.graph.program import Program
 from ...ops.graph.types import SCALARS, STRINGS, TensorType, Type
 from ...ops.runtime.checks import sizes_check
+from ...ops.runtime.interrupts.modes import makes_graph
 from ...ops.runtime.node_errors import fail
 from ...ops.tracing_hook import current
-from .transforms import is_made_graph
 
 if TYPE_CHECKING:
     from ...ops.runtime.engine_call import EngineCall
@@ -89,8 +89,8 @@ MOST_SIGNATURES = 4096  # signatures remembered as checked; beyond that number i
 
 
 @frozen_object
-class Alone:
-    """An engine outside of torch that runs all of a plan.
+class WholePlan:
+    """An engine outside of torch that runs a whole plan.
 
     Attributes:
         run: the engine, as a function of the flat inputs with one result.
@@ -101,14 +101,14 @@ class Alone:
     fits: Callable[..., bool] | None
 
     @staticmethod
-    def of(call: EngineCall | None, program: Program) -> Alone | None:
+    def of(call: EngineCall | None, program: Program) -> WholePlan | None:
         """The engine of a call; None where there is none."""
         if call is None:
             return None
         types, facts = program.parameters.types, program.facts
         kinds = [kind for kind in types if isinstance(kind, TensorType)]
         alike = len(kinds) == len(types) and all(_asks_the_same(node, program) for node in call.checks)
-        return Alone(call.function, sizes_check(kinds, facts) if alike else None)
+        return WholePlan(call.function, sizes_check(kinds, facts) if alike else None)
 
 
 def _asks_the_same(node: Node, program: Program) -> bool:
@@ -155,7 +155,7 @@ CLASSES: dict[Type, type] = {kind: python for python, kind in SCALARS.items()}
 
 
 def make_entry(
-    inputs: EntryInputs, fast: Callable[..., Any], slowly: Run, seen: set[Any], alone: Alone | None = None
+    inputs: EntryInputs, fast: Callable[..., Any], slowly: Run, seen: set[Any], alone: WholePlan | None = None
 ) -> Run:
     """The function behind `Pipeline.run` for inputs of plain classes.
 
@@ -238,7 +238,7 @@ def _new_sizes(fits: Callable[..., bool], seen: set[Any]) -> Callable[..., bool]
     """What tells whether tensors fit the signature, as a slow run would find, and remembers theirs."""
 
     def fit(*values: torch.Tensor) -> bool:
-        if is_made_graph() or current() is not None or not fits(*values):
+        if torch._C._is_tracing() or makes_graph() or current() is not None or not fits(*values):
             return False
         remember(seen, tuple([(value.shape, value.stride()) for value in values]))
         return True

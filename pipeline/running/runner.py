@@ -37,7 +37,7 @@ from ...ops.tracing_hook import current, recording
 from ..left_out.way_runners import WayRunners
 from .binding import Binding
 from .conditions import pins
-from .fast_entry import CLASSES, Alone, EntryInputs, make_entry, remember
+from .fast_entry import CLASSES, EntryInputs, WholePlan, make_entry, remember
 from .handed import Looking, at_home, give_back
 from .marks import Marks
 from .transforms import Freezing, Taking, is_differentiated, is_made_graph, is_traced
@@ -105,7 +105,7 @@ class Runner:
         inputs = None if self.grad or self._budget is not None else self._entry_inputs()
         entry: Callable[[Mapping[str, Any]], Any] = self.run_slowly
         if inputs is not None:
-            alone = Alone.of(self.plan.alone, self.program) if inputs.are_tensors else None
+            alone = WholePlan.of(self.plan.alone, self.program) if inputs.are_tensors else None
             function = self.plan.fast if inputs.are_tensors else self.plan.checked
             entry = make_entry(inputs, function, self.run_slowly, self.seen, alone)
             # What torch's compiler traces in its place: the signatures that were seen would fix the sizes.

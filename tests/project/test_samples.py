@@ -23,7 +23,7 @@ EXPECTED = {
     "generate.py": [
         "packed greedy in",
         "packed sampled in",
-        "in 4 batches of prompts: all tokens are those of model.gen",
+        "in 6 batches of prompts: all tokens are those of model.gen",
     ],
     "scripted.py": ["cond(", "all 300 answers equal bit for bit"],
 }

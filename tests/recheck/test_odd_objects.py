@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import warnings
+from collections import OrderedDict
 from types import FunctionType, ModuleType
 
 import numpy as np
@@ -144,3 +146,19 @@ def test_an_array_that_is_returned_lies_as_in_python() -> None:
     with pytest.raises(tracepack.RecordError, match=r"an array of strides \(32, 8\) instead of \(64, 8\); a .copy\(\)"):
         tracepack.trace(rows_of_a_table, torch.rand(2))
     assert tracepack.trace(lambda x: (EVERY_SECOND.copy(), x), torch.rand(2))(torch.rand(3))[0].strides == (32, 8)
+
+
+def test_an_ordered_dict_is_put_back_that_held_a_key_of_the_recording():
+    sizes = OrderedDict({7: 1, 9: 2})
+    sizes.move_to_end(7)
+
+    def process(key, x):
+        sizes[key] = 1
+        return x * 2
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that the key is fixed
+        tracepack.trace(process, "a", torch.ones(1))
+    assert list(sizes.items()) == [(9, 2), (7, 1)]
+    process("b", torch.ones(1))
+    assert list(sizes) == [9, 7, "b"]

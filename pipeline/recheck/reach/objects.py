@@ -32,6 +32,7 @@ from .places import (
     Location,
     attributes,
     content_of,
+    entries,
     fill,
     is_special,
     of_array,
@@ -228,7 +229,7 @@ class Objects:
 
     def _container(self, thing: Any, name: str) -> None:
         if isinstance(thing, dict):
-            self._add(name, lambda: dict(thing), lambda items: refill(thing, items))
+            self._add(name, lambda: entries(thing), lambda items: refill(thing, items))
         elif isinstance(thing, tuple):
             self._wait(*((item, name) for item in thing))
         elif isinstance(thing, set):

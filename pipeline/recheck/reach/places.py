@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -63,13 +63,28 @@ def refill(thing: Any, items: Any) -> None:
 
 def put_back(held: dict[Any, Any], items: dict[Any, Any]) -> None:
     """Sets what differs in the attributes of an object, which other threads may be reading meanwhile."""
-    if any(map(_holds_stand_in, held)):  # the recording that knows its hash has ended
+    if _has_stand_in(held):  # the recording that knows its hash has ended
         held.clear()
     for key in held.keys() - items.keys():
         held.pop(key, None)
     for key, item in items.items():
         if held.get(key, ABSENT) is not item:
             held[key] = item
+
+
+def entries(thing: dict[Any, Any]) -> dict[Any, Any]:
+    """The entries of a dict as a plain one.
+
+    An OrderedDict asks its keys for a hash to be gone through, which a stand-in of a recording that has ended lacks:
+    then the items have keys that are none of its own.
+    """
+    if isinstance(thing, OrderedDict) and _has_stand_in(thing):
+        return {object(): item for item in dict.values(thing)}
+    return dict(thing)
+
+
+def _has_stand_in(thing: dict[Any, Any]) -> bool:
+    return any(map(_holds_stand_in, dict.keys(thing)))
 
 
 def _holds_stand_in(key: Any) -> bool:
