@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Protocol, TypeVar
 
+from ...ops.graph.cuts import is_cut
 from ...ops.graph.errors import RecordError
-from ...ops.graph.graph import Graph, Guard, Node, Operator, Value
+from ...ops.graph.graph import Graph, Guard, Node, Operator, SourceLine, Value
 from ...ops.graph.operators.names import CODE, is_expression
 from ...ops.graph.traverse import leaves, uses, walk
 from ...ops.graph.types import SCALARS, STR, ScalarType, TensorType
@@ -18,6 +20,7 @@ from ...ops.runtime.user_code import user_stacklevel
 from ..proxies.branches import BRANCH, HANDED
 from ..recording.guards import HELD, MATCH, ONE_BY_ONE
 from ..rules.advice.before_calls import before_call
+from ..rules.advice.branch_forms import form_of
 from ..rules.advice.instead import ANY_LENGTH, BOTH_WAYS, both_ways, instead, of_any_length, with_match
 from ..rules.advice.loop_forms import loop_form, of_rounds
 from ..rules.gradients import ASKS_GRAD_MODE
@@ -35,8 +38,6 @@ class _HasGraph(Protocol):
 
 Traced = TypeVar("Traced", bound=_HasGraph)
 _LENGTHS = ("the length of the list was read", "the length of the dict was read", "its length was read")
-_CUTS = ("split", "chunk", "tensor_split", "vsplit", "hsplit", "dsplit")
-_COUNTS = ("split_size", "split_size_or_sections", "chunks", "indices_or_sections", "sections")
 _AS_WITHOUT = "The pipeline answers as it does under torch.no_grad(), whatever the mode is in which it is called"
 _ASKED_BY_PLACE = "getitem gives"
 """How the refusal of a list begins whose items are tensors, one of which is asked for by its place."""
@@ -139,7 +140,7 @@ def lengths(lists: Mapping[str, int], error: Exception) -> list[str]:
 
 def fixed_pieces(graph: Graph) -> int:
     """How many tensors are cut into a number of pieces that is fixed."""
-    return sum(isinstance(node.output, tuple | list) and _is_cut(node) for node in walk(graph))
+    return sum(is_cut(node) and not _is_unpacked(node) for node in walk(graph))
 
 
 def fixed_values(graph: Graph) -> int:
@@ -165,7 +166,7 @@ def _lines(graph: Graph) -> Iterator[str]:
             yield from compared or _of_condition(node, node.target, made, constant)
         elif _asks_for_gradients(node, inputs):
             yield f"{f'{node.line}: ' if node.line else ''}the function asks whether gradients are on. {_AS_WITHOUT}"
-        elif isinstance(node.output, tuple | list) and _is_cut(node):
+        elif is_cut(node) and not _is_unpacked(node):
             yield (
                 f"{node.line}: the number of pieces is fixed to {len(node.output)}. A list comprehension over those of "
                 "split or chunk keeps it free"
@@ -189,20 +190,20 @@ def _asks_for_gradients(node: Node, inputs: set[int]) -> bool:
     return False
 
 
-def _is_cut(node: Node) -> bool:
-    """Whether a node cuts a tensor into so many pieces as a free size or an argument says."""
-    name = node.target.name.split(".") if isinstance(node.target, Operator) else ()
-    function = next((each for each in _CUTS if each in name), "")
-    if not function:
-        return False
-    tensor, many, dim = (*node.args, *[None] * 3)[:3]
-    many = next((node.kwargs[each] for each in _COUNTS if each in node.kwargs), many)
-    if isinstance(many, Value):
-        return isinstance(many.type, ScalarType) and many.type.kind == "int"
-    dim = node.kwargs.get("dim", dim) or 0
-    if function != "split" or type(many) is not int or type(dim) is not int or not isinstance(tensor, Value):
-        return False
-    return isinstance(tensor.type, TensorType) and not isinstance(tensor.type.shape[dim], int)
+def _is_unpacked(node: Node) -> bool:
+    """Whether a statement unpacks the pieces that a node cuts, which fails for another number in Python, too."""
+    return bool(form_of(node.line, _unpacking))
+
+
+def _unpacking(tree: ast.AST, line: SourceLine) -> str:
+    found = [each for each in ast.walk(tree) if isinstance(each, ast.Assign) and each.lineno == line.line]
+    ofs = [each.value.func for each in found if isinstance(each.value, ast.Call) and _has_names_only(each.targets)]
+    return "unpacks" if any(isinstance(each, ast.Attribute) and each.attr in ("split", "chunk") for each in ofs) else ""
+
+
+def _has_names_only(targets: list[ast.expr]) -> bool:
+    names = targets[0].elts if isinstance(targets[0], ast.Tuple | ast.List) else [ast.Starred(targets[0])]
+    return not any(isinstance(each, ast.Starred) for each in names)
 
 
 def _constant_sizes(graph: Graph) -> Iterator[int]:

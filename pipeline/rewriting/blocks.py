@@ -9,9 +9,11 @@ from pathlib import PurePath
 from types import CodeType, FunctionType
 from typing import Any
 
+from ...ops.graph.graph import Graph, Operator
+from ...ops.graph.traverse import walk
 from ...ops.runtime.user_code import attribute, codes_in
 from ..patches.plain_code.called_models import CALLS
-from ..patches.plain_code.calling import OF_NUMBERS
+from ..patches.plain_code.calling import OF_NO_ITEMS, OF_NUMBERS
 from ..patches.plain_code.plain_literals import NOT_PLAIN
 from ..patches.plain_code.statements.regions import Statements
 from ..patches.source.written_anew import block_code, written_anew
@@ -26,6 +28,9 @@ MOST_LOOPS = 2
 """Loops before a statement that may belong to its block."""
 _MORE = (1, 2, 3)
 """Statements after one that may belong to its block."""
+
+_BLOCK = Operator("py.plain_code")
+_BEGIN = "Begin with a value of the kind that the rounds give, as torch.zeros(()) for 0"
 
 
 class Blocks:
@@ -49,6 +54,7 @@ class Blocks:
         self.functions = list(functions_of(process))
         self.left = 0
         self.numbers = False  # whether one gives numbers of numpy, and so was not taken
+        self.kinds = set[str]()  # where one gives another kind for no items, and so was not taken at first
         traced = attribute(process, "__func__", process)
         self.own = traced if isinstance(traced, FunctionType) else type(process).__call__  # what gives the result
         self.problem: Exception | None = None  # state, which no block can have either
@@ -61,9 +67,9 @@ class Blocks:
             places: the lines that are refused, or fix something.
         """
         taken: list[Statements] = []
-        for tensors in (0, 1, 2):
-            if tensors > 1 and not self.numbers:
-                break
+        for tensors in (0, 1, 2, 3):
+            if (tensors == 2 and not self.numbers) or (tensors == 3 and not self.kinds):
+                continue
             self.left = MOST_BLOCKS
             while places:
                 regions = self._regions(places, tensors)
@@ -71,7 +77,15 @@ class Blocks:
                 if further is None:
                     break
                 taken, places = further
+        self._tell_of_no_items()
         return self.best
+
+    def _tell_of_no_items(self) -> None:
+        """Adds a line for each block that gives another kind of value for no items, where code goes on with it."""
+        for node in walk(self.best.found.graph) if self.best is not None and self.kinds else ():
+            if node.target == _BLOCK and str(node.line) in self.kinds and not _is_any(node.args[1]):
+                assert self.best is not None
+                self.best.lines.append(f"{node.line}: {OF_NO_ITEMS}, which is refused. {_BEGIN}")
 
     def _with(
         self, taken: list[Statements], region: Statements
@@ -90,6 +104,7 @@ class Blocks:
                 found = self.attempt(earlier)
             except Exception as error:
                 self.numbers = self.numbers or OF_NUMBERS in str(error)
+                self.kinds |= {getattr(error, "where", "")} if OF_NO_ITEMS in str(error) else set()
                 self.reason = str(error)[str(error).find(CALLS) :] if CALLS in str(error) else self.reason
                 fix: str = getattr(error, "fix", "")
                 self.reason = fix if OP_BEFORE in fix else self.reason
@@ -98,6 +113,8 @@ class Blocks:
                 self.problem = error if NO_INPUT in str(error) else self.problem
                 beyond = places_in(error) - {(PurePath(region.path).name, region.line)}
                 return (blocks, beyond) if beyond and taken == [] else None
+        if self.kinds and region.tensors < 3 and _calls_models(found.found.graph):  # outside of a block it is recorded
+            return None
         if found_different or (self.best is not None and not is_better(found, self.best)):
             return None
         self.best = found
@@ -129,6 +146,20 @@ class Blocks:
             named |= {e.__name__ for e in others if any({*inner.co_names} & named for inner in codes_in(e.__code__))}
         lines = {number for inner in codes_in(code) for number in _lines_naming(inner, named)}
         return places | {(PurePath(code.co_filename).name, number) for number in lines if number}
+
+
+def _is_any(kind: Any) -> bool:
+    """Whether a kind is that of a result of which nothing is known but its parts: no code goes on with it."""
+    match kind:
+        case ["tuple" | "keys" as name, *parts]:
+            return all(_is_any(each[1] if name == "keys" else each) for each in parts)
+    return bool(kind == "any")
+
+
+def _calls_models(graph: Graph) -> bool:
+    """Whether a block calls a model."""
+    blocks = (node for node in walk(graph) if node.target == _BLOCK)
+    return any(isinstance(each, Graph) for node in blocks for each in node.args)
 
 
 def _lines_naming(code: CodeType, names: set[str]) -> set[int]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from ...ops.graph.cuts import cut_size, is_cut
 from ...ops.graph.graph import Graph, Guard, Node, Operator, SourceLine, Value, target_name
 from ...ops.graph.guards import syntax_tree
 from ...ops.graph.traverse import leaves
@@ -38,7 +39,9 @@ def conditions(graph: Graph, names: Sequence[str]) -> list[str]:
     tensors = {id(v): n for v, n in zip(graph.inputs, names, strict=True) if isinstance(v.type, TensorType)}
     found: list[str] = []
     for node in graph.nodes:
-        if isinstance(node.target, Guard):
+        if is_cut(node):
+            found += _of_cut(node, texts, tensors, makers)
+        elif isinstance(node.target, Guard):
             text = texts.get(id(node.args[0]))
             if text is not None and re.search(r"[A-Za-z]", re.sub(r"\b(not|min|max|int|float|bool)\b", "", text)):
                 found.append(_stated(text, node.target.expected))
@@ -50,6 +53,24 @@ def conditions(graph: Graph, names: Sequence[str]) -> list[str]:
                 texts |= {id(item): f"{text}[{place}]" for place, item in several if isinstance(item, Value)}
                 texts |= {id(node.output): text} if isinstance(node.output, Value) else {}
     return list(dict.fromkeys(found))
+
+
+def _of_cut(
+    node: Node, texts: Mapping[int, str], tensors: Mapping[int, str], makers: Mapping[int, Node]
+) -> Iterator[str]:
+    """The number of pieces into which a node cuts a tensor, as Python asks for it: ``len(x.chunk(4, 1)) == 4``."""
+    match cut_size(node):
+        case (str(function), Value() as tensor, many, dim):
+            made = makers.get(id(tensor))
+            name = tensors.get(id(tensor)) or (_name_of(made) if made is not None else "")
+            parts = [texts.get(id(each)) if isinstance(each, Value) else repr(each) for each in (many, dim)]
+            text = f"len({name}.{function}({parts[0]}, {parts[1]}))"
+            if name and None not in parts and len(text) <= _LONGEST:
+                yield _stated(text, len(node.output))
+
+
+def _name_of(node: Node) -> str:
+    return target_name(node.target).rpartition(".")[2].strip("_")
 
 
 def _stated(text: str, expected: object) -> str:
@@ -99,7 +120,7 @@ def _size_inside(node: Node, makers: dict[int, Node]) -> str | None:
     """A size of an inner value, which is named by the operator that computes it: ``size(softmax, 1)``."""
     match node:
         case Node(Operator("py.size"), (Value() as value, int(dim))) if id(value) in makers:
-            return f"size({target_name(makers[id(value)].target).rpartition('.')[2].strip('_')}, {dim})"
+            return f"size({_name_of(makers[id(value)])}, {dim})"
     return None
 
 

@@ -37,7 +37,9 @@ from .opaque import Opaque
 from .own_results import share
 from .plain_literals import NOT_PLAIN, UnplainError
 from .statements.beginnings import made_names
+from .statements.other_sizes import other_kind
 
+OF_NO_ITEMS = "of no items it gives another kind of value"
 OF_NUMBERS = "it gives a number of numpy, in whose place may be one of Python's on other data"
 
 
@@ -59,7 +61,8 @@ def run_block(
         result: whether they give the result of the traced function.
         hoisted: names that stand for expressions in the text, the source of those, and whether they come after
             something that may change what they find.
-        tensors: whether it may have tensors and arrays; above 1, whether code goes on with numbers of numpy, too.
+        tensors: whether it may have tensors and arrays; above 1, whether code goes on with numbers of numpy, too, and
+            above 2, with what is of another kind where there are no items.
         values: functions that give the values of those, then what the variables are.
 
     Raises:
@@ -87,7 +90,7 @@ def run_block(
                 recorder.pin_setting("autocast")
         except UnplainError as error:
             raise RecordError(f"{NOT_PLAIN}: {error}", where=str(user_line() or "")) from None
-        kind, found = _recorded(recorder, written, given, _split(text) if result else None, tensors > 1)
+        kind, found = _recorded(recorder, written, given, _split(text) if result else None, tensors)
         if not result:
             share(recorder, written, kind, [*before.values()], found)
         return found
@@ -150,24 +153,32 @@ def _own(part: ast.AST) -> Any:
             yield from _own(each)
 
 
-def _recorded(recorder: Recorder, text: str, given: list[Any], kind: Any, numbers: bool) -> tuple[Any, Any]:
+def _recorded(recorder: Recorder, text: str, given: list[Any], kind: Any, tensors: int) -> tuple[Any, Any]:
     """Runs the block on the example, and writes its node; returns the kind of its result, and the result."""
     recorder.refuse_ended()
     run = partial(_on_example, recorder, text, "any" if kind is None else kind)
     plain = [each if isinstance(each, CalledModel) else concrete(each) for each in given]
     models = [each for each in given if isinstance(each, CalledModel)]
     graphs, found = recorded_models(recorder, plain, run) if models else ([], run(plain))
-    kind = _with_own(text, _kind(found)) if kind is None else kind
+    goes_on = kind is None
+    kind = _with_own(text, _kind(found)) if goes_on else kind
     if '"tensor"' in json.dumps(kind) and _chooses(text):
         raise RecordError(f"{NOT_PLAIN}: it gives a tensor or a number", where=str(user_line() or ""))
-    if _has_number(kind) and not numbers:
+    if _has_number(kind) and tensors < 2:
         raise RecordError(f"{NOT_PLAIN}: {OF_NUMBERS}", where=str(user_line() or ""))
+    if goes_on and tensors < 3 and not models and _gives_another(recorder, text, kind, plain):
+        raise RecordError(f"{NOT_PLAIN}: {OF_NO_ITEMS}", where=str(user_line() or ""))
     given = given[: len(given) - len(models)]  # they come last
     arguments = (*recorder.arguments((text, kind, *given)), *graphs[len(given) :])
     varies = any(recorder.values.varies(leaf) for leaf in _leaves(given))
     output, stand_in = _wrapped(recorder, kind, found, varies)
     recorder.nodes.append(Node(Operator("py.plain_code"), arguments, {}, output, tried_line(callers_only=True), True))
     return kind, stand_in
+
+
+def _gives_another(recorder: Recorder, text: str, kind: Any, given: list[Any]) -> bool:
+    with recorder.within(), torch._C.DisableTorchFunction():
+        return other_kind(text, kind, given)
 
 
 def _on_example(recorder: Recorder, text: str, kind: Any, given: list[Any]) -> Any:

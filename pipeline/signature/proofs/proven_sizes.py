@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from ....ops.graph.cuts import cut_size, is_cut
 from ....ops.graph.graph import Graph, KernelCall, Operator, Value
 from ....ops.graph.program import Parameters
 from ....ops.graph.traverse import leaves, walk
@@ -46,9 +47,12 @@ def prove_sizes(graph: Graph, parameters: Parameters, leaves_of_example: Sequenc
 
 def _prove_unknown(graph: Graph, leaves_of_example: Sequence[Any]) -> None:
     unknown = [value for value in leaves(graph.output) if isinstance(value, Value) and _lacks(value)]
+    cut = [found[1] for node in graph.nodes if is_cut(node) and (found := cut_size(node)) and _lacks(found[1])]
     free = any(isinstance(v.type, TensorType) and any(isinstance(s, str) for s in v.type.shape) for v in graph.inputs)
-    if not (unknown and free):
+    if not ((unknown or cut) and free):
         return
+    for value in cut[:MOST_RESULTS]:  # of a size that stays, the number of pieces does
+        _prove(needed_for(value, graph), leaves_of_example)
     _prove(graph, leaves_of_example)
     for value in list(filter(_lacks, unknown))[:MOST_RESULTS]:  # what others need of the data, it may not need
         _prove(needed_for(value, graph), leaves_of_example)

@@ -207,9 +207,15 @@ def plain_code(text: str, kind: Any, *given: Any) -> Any:
     if other is not None:
         raise GuardError(
             "the code gives another kind of value than on the example of the trace", got=other,
-            expected=described(kind), fix="Trace with an example that shows it, or choose a value of the same kind.",
+            expected=described(kind), fix=_fix(other, kind),
         )  # fmt: skip
     return found
+
+
+def _fix(other: str, kind: Any) -> str:
+    begun = other.rpartition(" ")[2] in ("int", "float", "NoneType") and "a tensor of" in described(kind)
+    form = "Begin with a tensor, as torch.zeros(()) for 0" if begun else "Trace with an example that shows it"
+    return f"{form}, or choose a value of the same kind."
 
 
 def is_kind(kind: Any, levels: int = 32) -> bool:
