@@ -81,7 +81,8 @@ _ALIKE = frozenset(
 
 def _with_alike(graph: Graph, place: dict[int, int]) -> dict[int, int]:
     """The inputs, and what has their sizes: an op that is given an array takes it as a tensor."""
-    found = dict(place)
+    lists = {id(value) for value in graph.inputs if not isinstance(value.type, TensorType)}  # which have no sizes
+    found = {each: index for each, index in place.items() if each not in lists}
     for node in graph.nodes:
         alike = isinstance(node.target, Operator) and node.target.name in _ALIKE and isinstance(node.output, Value)
         if alike and node.args and id(node.args[0]) in found:

@@ -105,7 +105,9 @@ def test_weights_of_a_file_that_was_rewritten_in_place_are_not_kept(tmp_path):
     loaded = []
     for factor in (2, 3):
         weight = torch.arange(4.0) * factor
-        tracepack.trace(lambda x, weight=weight: x + weight, torch.ones(4)).save(plain)
+        with pytest.warns(UserWarning, match="the default of 'weight' belongs to the pipeline"):
+            mod = tracepack.trace(lambda x, weight=weight: x + weight, torch.ones(4))
+        mod.save(plain)
         data = rewritten(plain, lambda manifest: None, padding=3)
         with open(path, "r+b" if loaded else "wb") as file:
             file.write(data)
