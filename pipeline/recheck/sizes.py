@@ -34,7 +34,7 @@ def pipeline_facts(
     """
     place = {id(value): index for index, value in enumerate(graph.inputs)}
     shapes = [_free(index, value) for index, value in enumerate(graph.inputs)]
-    asked = list(dict.fromkeys([*_from_bodies(graph, place), *_from_guards(graph, place), *needed]))
+    asked = list(dict.fromkeys([*from_bodies(graph, place), *_from_guards(graph, place), *needed]))
     sizes = settle(shapes, {}, asked)
     for value, shape in zip(graph.inputs, sizes.shapes, strict=True):
         if isinstance(value.type, TensorType):
@@ -48,8 +48,13 @@ def _free(index: int, value: Value) -> tuple[object, ...]:
     )
 
 
-def _from_bodies(graph: Graph, place: dict[int, int]) -> Iterator[Expression]:
-    """The sizes that ops fix in the inputs that they take, also in another dtype or kind, and their guards."""
+def from_bodies(graph: Graph, place: dict[int, int]) -> Iterator[Expression]:
+    """The sizes that ops fix in the inputs that they take, also in another dtype or kind, and their guards.
+
+    Args:
+        graph: whose nodes they are.
+        place: of each of its values that is such an input, by its id.
+    """
     written, place = _written_before(graph), _with_alike(graph, place)
     for node in graph.nodes:
         if not isinstance(node.target, BodyCall):

@@ -204,3 +204,53 @@ def test_an_array_that_is_reshaped_before_has_sizes_of_its_own() -> None:
     assert mod(np.zeros((3, 4), np.float32)).shape == (3, 3)
     turned = tracepack.trace(lambda x: LINEAR(torch.from_numpy(x).clone().t_()), np.zeros((4, 2), np.float32))
     assert turned(np.zeros((4, 5), np.float32)).shape == (5, 3)
+
+
+LAYER = tracepack.script(torch.nn.Linear(4, 3).eval(), device="cpu")
+
+
+def carrying(x):
+    state = torch.zeros(3)
+    for row in x:
+        state = state * 0.5 + LAYER(row)
+    return state
+
+
+@pytest.mark.parametrize(
+    "process",
+    [
+        lambda x: torch.stack([LAYER(row) for row in x]),
+        lambda x: tracepack.map(LAYER, x),
+        lambda x: [LAYER(row) + place for place, row in enumerate(x)],
+        lambda x: [LAYER(row) + LAYER(other) for row, other in zip(x, x * 2, strict=True)],
+        carrying,
+    ],
+)
+def test_what_a_model_needs_of_rows_is_a_size_of_the_input(process) -> None:
+    mod = tracepack.trace(process, torch.rand(2, 4))
+    assert mod.signature.startswith("(x: f32[N,4])")
+    assert mod.json_schema()["properties"]["inputs"]["properties"]["x"]["x-shape"] == ["N", 4]
+    torch.testing.assert_close(mod(x := torch.rand(5, 4)), process(x), rtol=0, atol=0)
+    with pytest.raises(tracepack.SignatureError, match="dimension 1 has a wrong size; got 5 in shape"):
+        mod(torch.rand(2, 5))
+
+
+def test_rows_of_rows_have_the_size_that_a_model_needs() -> None:
+    mod = tracepack.trace(lambda x: [[LAYER(row) for row in rows] for rows in x], torch.rand(2, 3, 4))
+    assert mod.signature == "(x: f32[N,M,4]) -> any"
+
+
+def ending(x):
+    state = torch.zeros(3)
+    for row in x:
+        if row.sum() > 3:
+            break
+        state = state + LAYER(row)
+    return state
+
+
+@pytest.mark.parametrize("process", [lambda x: [LAYER(row) for row in x if row.sum() > 1], ending])
+def test_rows_that_a_model_may_never_see_are_free(process) -> None:
+    mod = tracepack.trace(process, torch.ones(2, 4) / 2)
+    assert mod.signature.startswith("(x: f32[N,M])")
+    torch.testing.assert_close(mod(x := torch.ones(2, 5) * 9 * (1 if process is ending else -1)), process(x))

@@ -44,5 +44,5 @@ def _others(thing: Any) -> Iterator[Any]:
 
 def _misfits(text: str, kind: Any, given: Sequence[Any]) -> bool:
     with suppress(Exception):  # where Python fails, too, no other kind is given
-        return misfit(block_of(text).run(deepcopy([*given])), kind) is not None
+        return misfit(block_of(text).run(deepcopy(tuple(given))), kind) is not None
     return False
