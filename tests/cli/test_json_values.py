@@ -32,7 +32,8 @@ def saved(folder: Path, *examples: Any) -> str:
         ("[0.3,-7]", torch.bool, "input 'x': values are lost in the conversion from float64 to bool"),
         ('["x",""]', torch.bool, "input 'x[0]': not a number; got 'x'"),
         ("[2,0]", torch.bool, "from int64 to bool"),
-        ("[1e6,70000]", torch.float16, "from float64 to float16"),
+        ("[1e6,70000.0]", torch.float16, "from float64 to float16"),
+        ("[0.5,70000]", torch.float16, "from integers beyond 2**11 to float16"),
         ("[1e300]", torch.float32, "from float64 to float32"),
         ("[1e39]", torch.bfloat16, "from float64 to bfloat16"),
         ("[300]", torch.uint8, "from int64 to uint8"),
@@ -51,7 +52,7 @@ def test_what_no_tensor_holds_is_refused(
     [
         ("[1, 2.0, -0.0]", torch.int64, [1, 2, 0]),
         ("[0.1, 2, true]", torch.float32, np.float32([0.1, 2, 1]).tolist()),
-        ("[65519, 1e-9]", torch.float16, np.float16([65519, 1e-9]).tolist()),
+        ("[65519.0, 1e-9]", torch.float16, np.float16([65519, 1e-9]).tolist()),
         ("[Infinity, -Infinity]", torch.float16, [float("inf"), -float("inf")]),
         ("[1, 0, true, false]", torch.bool, [True, False, True, False]),
         ("[18446744073709551615]", torch.uint64, [2**64 - 1]),
