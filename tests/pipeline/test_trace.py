@@ -24,6 +24,7 @@ class Holder:
 
 
 @pytest.mark.filterwarnings("ignore:the default of 'h' does not count")
+@pytest.mark.filterwarnings("ignore:.*the default of 'h' belongs to the pipeline:UserWarning")
 def test_lambdas_methods_closures_defaults_and_keywords(cell, reloaded):
     x, h = torch.rand(3, 4), torch.rand(3, 4)
     scale = 3.0
