@@ -18,7 +18,7 @@ from ....ops.runtime.user_code import codes_in, names_in
 from .objects import Objects
 from .whose import has_attributes, is_constant, is_users_module
 
-_MOST = 2000  # objects that are looked at behind those who hear
+_MOST, _MOST_EACH = 2000, 10  # objects that are looked at behind those who hear: in all, and more for each of them
 _PLAIN_SHOW = warnings.showwarning
 _LOGS: tuple[type, ...] = (logging.Logger, logging.LoggerAdapter, logging.Manager)
 _KEPT = (FunctionType, MethodType, ModuleType, CellType, tuple, *_LOGS)
@@ -33,8 +33,11 @@ def are_heard(objects: Objects) -> bool:
     """
     heard = [*_listeners()]
     streams = (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__)
-    behind = Objects(heard, _MOST, [each for each in streams if each is not None])
-    return any(map(_may_change, objects.shared_with(behind))) or not _bound(behind).isdisjoint(_named(objects))
+    most = _MOST + _MOST_EACH * len(heard)
+    behind = Objects(heard, most, [each for each in streams if each is not None])
+    if any(map(_may_change, objects.shared_with(behind))) or not _bound(behind).isdisjoint(_named(objects)):
+        return True
+    return behind.ends_early  # what lies beyond may be what the function reads
 
 
 def _listeners() -> Iterator[Any]:

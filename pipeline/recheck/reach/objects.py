@@ -72,6 +72,7 @@ class Objects:
     Attributes:
         functions: the user's own functions among what was found.
         ops: the ops among it.
+        ends_early: whether there was more than was looked at.
     """
 
     def __init__(self, process: Any, most: int = MOST_OBJECTS, known: Iterable[Any] = ()) -> None:
@@ -87,6 +88,7 @@ class Objects:
         with lowering():
             while self._waiting and len(self._met) < most:
                 self._look_at(*self._waiting.popleft())
+            self.ends_early = bool(self._waiting)
             if any("cache_info" in names_in(function.__code__) for function in self.functions):
                 for cache in self._caches:
                     self._add(*counts(cache))

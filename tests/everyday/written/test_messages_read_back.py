@@ -251,3 +251,16 @@ def test_what_shows_warnings_and_is_read_decides_as_in_python(monkeypatch) -> No
     assert mod("2024-01-06") == 0
     with pytest.raises(tracepack.GuardError, match="a branch was taken on it"):
         mod("2024-02-29")
+
+
+def test_what_is_heard_among_many_handlers_decides_as_in_python() -> None:
+    made = [logging.StreamHandler(io.StringIO()) for _ in range(300)]
+    crowd = logger_with("to many")
+    for each in made:
+        crowd.addHandler(each)
+    try:
+        test_what_is_told_and_read_decides_as_in_python(written)
+        test_what_is_told_and_read_decides_as_in_python(heard)
+    finally:
+        for each in made:
+            crowd.removeHandler(each)

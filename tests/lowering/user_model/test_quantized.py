@@ -94,7 +94,9 @@ def test_other_layers_are_refused_with_what_does(kinds, options):
 
 def test_a_model_that_is_no_op_is_refused_with_what_does():
     model = quantized(network())
-    with pytest.raises(tracepack.RecordError, match=r"Make an op of the model before the function, and call that: model = tracepack.script\(model\)"):
+    with pytest.raises(
+        tracepack.RecordError, match=r"before the function, and call that: model = tracepack.script\(model\)"
+    ):
         tracepack.trace(lambda x: model(x), torch.rand(2, 4))
 
 
