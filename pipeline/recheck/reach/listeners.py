@@ -45,6 +45,8 @@ def _listeners() -> Iterator[Any]:
     held: Any = logging
     known = [logging.root, *logging.root.manager.loggerDict.values()]
     waiting: list[Any] = [each for logger in known for each in getattr(logger, "filters", ())]
+    waiting += [each for logger in known for each in getattr(logger, "handlers", ())]
+    # Those of loggers that are in no table, too; `logging.config` empties the list, and leaves handlers where they are.
     waiting += [each for kept in getattr(held, "_handlerList", ()) if (each := kept()) is not None]
     waiting += [logging.getLogRecordFactory(), warnings.showwarning] if warnings.showwarning is not _PLAIN_SHOW else []
     met = set[int]()

@@ -264,3 +264,9 @@ def test_what_is_heard_among_many_handlers_decides_as_in_python() -> None:
     finally:
         for each in made:
             crowd.removeHandler(each)
+
+
+def test_handlers_are_found_that_logging_has_no_list_of(monkeypatch) -> None:
+    monkeypatch.setattr(logging, "_handlerList", [])  # as `logging.config.dictConfig` leaves it
+    for process in (written, heard, filtered):
+        test_what_is_told_and_read_decides_as_in_python(process)
