@@ -89,8 +89,10 @@ def sizes_check(types: Sequence[TensorType], facts: Facts) -> Callable[..., bool
         for dim, size in enumerate(kind.shape):
             first = facts.symbols[size] if isinstance(size, str) else None
             if first != (index, dim):
-                conditions.append(f"s{index}[{dim}] == {size if first is None else 's{}[{}]'.format(*first)}")
-    named = [f"s{index}[{dim}]" for index, dim in facts.symbols.values()]
+                # The numbers of a file are written as such only: what follows becomes code.
+                wanted = format(size, "d") if first is None else "s{:d}[{:d}]".format(*first)
+                conditions.append(f"s{index}[{dim}] == {wanted}")
+    named = [f"s{index:d}[{dim:d}]" for index, dim in facts.symbols.values()]
     conditions += [f"g{number}({', '.join(named)})" for number in range(len(facts.guards))]
     names = ", ".join(f"x{index}" for index in numbered)
     shapes = "; ".join(f"s{index} = x{index}.shape" for index in numbered)

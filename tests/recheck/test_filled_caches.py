@@ -48,7 +48,7 @@ def of_a_dict(x):
 
 @pytest.fixture(autouse=True)
 def _begun():
-    global SCALE  # noqa: PLW0603
+    global SCALE  # noqa: PLW0603  # what the trace has to take back
     SCALE = None
     for each in (NAMES, PLACES):
         each.clear()
