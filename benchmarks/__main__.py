@@ -8,7 +8,7 @@ import sys
 
 import benchmarks
 
-_HELPERS = ("__main__", "interleaved", "architectures")
+_HELPERS = ("__main__", "interleaved", "architectures", "servers", "runtimes")
 
 
 def main(arguments: list[str]) -> None:

@@ -169,7 +169,7 @@ def minilm() -> tuple[nn.Module, dict[str, Any], dict[str, Any], str]:
     texts = ["find out how long a piece of code takes to run"]
     other = ["make a file smaller", "read rows of a spreadsheet that was saved as text", "send an e-mail"]
     model = AutoModel.from_pretrained(get_model_path()).eval()
-    return Sentences(model), {"texts": texts}, {"texts": other}, str(get_model_path() / "tokenizer.json")
+    return Sentences(model).eval(), {"texts": texts}, {"texts": other}, str(get_model_path() / "tokenizer.json")
 
 
 @cache

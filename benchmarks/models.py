@@ -13,214 +13,28 @@ a file. Rows that are not asked for keep their last results. A row takes the sec
 from __future__ import annotations
 
 import argparse
-import contextlib
-import io
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
-import warnings
+import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from operator import truediv
-from typing import Any
 
 import torch
 
 import tracepack
-from benchmarks import architectures
 from benchmarks.interleaved import last, save, timed, turns
+from benchmarks.runtimes.direct import Way, exported, makers, onnxruntime_direct, openvino_direct, peers
+from benchmarks.runtimes.rows import Model, models
 
 LIMIT = 1.02  # of the best peer
 SESSIONS = 3  # of a peer: the same one differs by up to 10 % by where in memory its weights happen to lie
 SPREAD = ("onnxruntime", "openvino")  # which have sessions
 ROUNDS, MOST_SECONDS = 200, 20.0  # of the measurement of a row
+NEW_SIZES, WARM = 30, 20  # sessions whose first call at another size counts, and their calls before it
 REST = 0.02  # seconds before a turn with several threads: those of a runtime spin on after a run
-
-
-@dataclass(frozen=True)
-class Model:
-    """A row: a module, its inputs by name, and inputs of another size; with a tokenizer, the inputs are texts.
-
-    Ours is traced, and the peers' model is exported, with the other size, which has no batch of 1: that would be fixed.
-    """
-
-    name: str
-    module: torch.nn.Module
-    inputs: dict[str, Any]
-    other: dict[str, Any]
-    tokenizer: str = ""
-
-    def pipeline(self) -> tracepack.Pipeline:
-        """The row as a user of tracepack writes it."""
-        op = tracepack.script(self.module, name="model", contiguous=True)
-        if self.tokenizer:
-            tokenize = tracepack.tokenizer(self.tokenizer)
-
-            def process(texts: list[str]) -> torch.Tensor:
-                batch = tokenize(texts)
-                return op(batch["input_ids"], batch["attention_mask"])
-
-            return tracepack.trace(process, self.other["texts"])
-        names = ", ".join(self.inputs)
-        return tracepack.trace(eval(f"lambda {names}: op({names})", {"op": op}), *self.other.values())
-
-    def tensors(self, inputs: dict[str, Any]) -> dict[str, torch.Tensor]:
-        """What a peer is fed: the inputs, tokenized where they are texts."""
-        if not self.tokenizer:
-            return inputs
-        found = architectures.tokenizer(self.tokenizer).encode_batch(inputs["texts"])
-        ids, mask = [each.ids for each in found], [each.attention_mask for each in found]
-        return {"ids": torch.tensor(ids), "mask": torch.tensor(mask)}
-
-
-def models() -> dict[str, Callable[[], Model]]:
-    """The rows, each made when it is asked for."""
-
-    def row(name: str, module: Callable[[], torch.nn.Module], make: Callable[..., Any], *sizes: Any) -> None:
-        def made() -> Model:
-            torch.manual_seed(0)
-            return Model(name, module().eval(), make(*sizes[0]), make(*sizes[1]))
-
-        found[name] = made
-
-    found: dict[str, Callable[[], Model]] = {}
-    row("resnet18 1x224", architectures.ResNet18, architectures.images, (1, 224), (2, 192))
-    row("bert 6x384 8x64", architectures.bert, architectures.tokens, (8, 64), (4, 48))
-    row("bert 6x384 1x16", architectures.bert, architectures.tokens, (1, 16), (2, 20))
-    row("vit-tiny 2x224", architectures.vit, architectures.images, (2, 224), (3, 224))
-    row("mlp 10x256", architectures.Mlp, architectures.vectors, (1, 256), (3, 256))
-    row("lstm 2x128 4x50", architectures.Lstm, architectures.sequences, (4, 50, 128), (2, 30, 128))
-    row("whisper encoder", architectures.whisper, architectures.spectra, (1, 80, 3000), (2, 80, 3000))
-    found["minilm search"] = lambda: Model("minilm search", *architectures.minilm())
-    row("gpt2 step", architectures.Decoder, architectures.step, (1, 64), (2, 80))
-    return found
-
-
-# -- the ways ----------------------------------------------------------------------------------------------------------
-
-
-def peers(model: Model, data: bytes, threads: int, compiled: bool) -> dict[str, Callable[[dict[str, Any]], Any]]:
-    """Each runtime as a function of the inputs, from the model or its export; one that cannot take it is left out."""
-    makers = {
-        "eager": lambda: eager(model),
-        "jit": lambda: jit(model),
-        "onnxruntime": lambda: onnxruntime_direct(data, threads),
-        "openvino": lambda: openvino_direct(data, threads),
-    }
-    if compiled:
-        makers |= {"inductor": lambda: inductor(model), "aoti": lambda: aoti(model)}
-    found: dict[str, Callable[[dict[str, Any]], Any]] = {}
-    for name, make in makers.items():
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                way = make()
-                way(model.tensors(model.inputs))
-        except Exception as error:
-            print(f"  {name}: left out: {type(error).__name__}: {str(error).partition(chr(10))[0][:100]}")
-            continue
-        found[name] = way if not model.tokenizer else lambda inputs, way=way: way(model.tensors(inputs))
-    return found
-
-
-def exported(model: Model) -> bytes:
-    """The model in ONNX, as torch alone exports it, all sizes free that may be."""
-    auto = torch.export.Dim.AUTO
-    given = model.tensors(model.other)
-    free = tuple(dict.fromkeys(range(value.dim()), auto) for value in given.values())
-    example = tuple(given.values())
-    with (
-        warnings.catch_warnings(),
-        contextlib.redirect_stdout(io.StringIO()),
-        contextlib.redirect_stderr(io.StringIO()),
-    ):
-        warnings.simplefilter("ignore")
-        with torch.no_grad():
-            program = torch.export.export(model.module, example, dynamic_shapes=free, strict=False)
-        made = torch.onnx.export(program, dynamo=True, input_names=list(given), verbose=False)
-    assert made is not None
-    return made.model_proto.SerializeToString()
-
-
-def eager(model: Model) -> Callable[[dict[str, torch.Tensor]], Any]:
-    def run(inputs: dict[str, torch.Tensor]) -> Any:
-        with torch.inference_mode():
-            return model.module(*inputs.values())
-
-    return run
-
-
-def jit(model: Model) -> Callable[[dict[str, torch.Tensor]], Any]:
-    with torch.no_grad():
-        given = model.tensors(model.inputs)
-        traced = torch.jit.trace(model.module, tuple(given.values()), check_trace=False)
-        ready = torch.jit.optimize_for_inference(torch.jit.freeze(traced))
-
-    def run(inputs: dict[str, torch.Tensor]) -> Any:
-        with torch.inference_mode():
-            return ready(*inputs.values())
-
-    for _ in range(3):  # its executor specialises in the first runs
-        run(given)
-    return run
-
-
-def onnxruntime_direct(data: bytes | str, threads: int) -> Callable[[dict[str, torch.Tensor]], Any]:
-    session = onnxruntime_session(data, threads)
-    return lambda inputs: session.run(None, {name: value.numpy() for name, value in inputs.items()})
-
-
-def onnxruntime_session(data: bytes | str, threads: int) -> Any:
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.log_severity_level = 4
-    return onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
-
-
-def openvino_direct(data: bytes | str, threads: int) -> Callable[[dict[str, torch.Tensor]], Any]:
-    import openvino
-
-    core = openvino.Core()
-    settings = {"INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32"}
-    compiled = core.compile_model(core.read_model(data), "CPU", settings)
-    request = compiled.create_infer_request()
-
-    def run(inputs: dict[str, torch.Tensor]) -> Any:
-        given = {name: value.numpy() for name, value in inputs.items()}
-        return list(request.infer(given, share_inputs=True, share_outputs=False).values())
-
-    return run
-
-
-def inductor(model: Model) -> Callable[[dict[str, torch.Tensor]], Any]:
-    torch._inductor.config.freezing = True
-    compiled = torch.compile(model.module)
-
-    def run(inputs: dict[str, torch.Tensor]) -> Any:
-        with torch.no_grad():
-            return compiled(*inputs.values())
-
-    return run
-
-
-def aoti(model: Model) -> Callable[[dict[str, torch.Tensor]], Any]:
-    with torch.no_grad():
-        program = torch.export.export(model.module, tuple(model.tensors(model.inputs).values()), strict=False)
-    path = torch._inductor.aoti_compile_and_package(program)
-    loaded = torch._inductor.aoti_load_package(path)
-
-    def run(inputs: dict[str, torch.Tensor]) -> Any:
-        with torch.inference_mode():
-            return loaded(*inputs.values())
-
-    return run
-
-
-# -- measuring ---------------------------------------------------------------------------------------------------------
 
 
 def measure(model: Model, threads: int, seconds: float, compiled: bool, engines: list[str] | None) -> dict[str, object]:
@@ -229,12 +43,13 @@ def measure(model: Model, threads: int, seconds: float, compiled: bool, engines:
     findings = pipeline.optimize([model.inputs], seconds=seconds, engines=engines)
     print(findings, flush=True)
     data = exported(model)
-    sessions = [peers(model, data, threads, compiled and not number) for number in range(SESSIONS)]
+    made = makers(model, data, threads, compiled)
+    sessions = [peers(model, made)]
+    sessions += [peers(model, {name: made[name] for name in SPREAD}) for _ in range(SESSIONS - 1)]
     ways = {("ours", 0): lambda: pipeline.run(model.inputs)}
     for number, session in enumerate(sessions):
         for name, way in session.items():
-            if name in SPREAD or not number:
-                ways[name, number] = lambda way=way: way(model.inputs)
+            ways[name, number] = lambda way=way: way(model.inputs)
     rounds = turns(ways, rounds=ROUNDS, seconds=MOST_SECONDS, rest=0.0 if threads == 1 else REST)
     ours = rounds.pop(("ours", 0))
     place = min(rounds, key=lambda each: min(rounds[each]))
@@ -250,18 +65,14 @@ def measure(model: Model, threads: int, seconds: float, compiled: bool, engines:
         "peers": {name: round(each / times["eager"], 3) for name, each in times.items()},
         "difference": findings.difference,
     }  # fmt: skip
-    fresh_size = min(timed(lambda way=session[best]: way(model.other)) for session in sessions if best in session)
-    files = {name: times[name] for name in ("onnxruntime", "openvino") if name in times}
-    return row | from_files(pipeline, model, data, threads, min(files, key=files.__getitem__), fresh_size)
+    files = {name: times[name] for name in SPREAD if name in times}
+    return row | from_files(pipeline, model, data, threads, min(files, key=files.__getitem__), made[best])
 
 
 def from_files(
-    pipeline: tracepack.Pipeline, model: Model, data: bytes, threads: int, peer: str, fresh_size: float
+    pipeline: tracepack.Pipeline, model: Model, data: bytes, threads: int, peer: str, best: Callable[[], Way]
 ) -> dict[str, object]:
-    """Ratios of the seconds from a file to the first answer, of the memory that stays, and of a new size, to a peer.
-
-    Of calls at a new size the least of three counts, each of another session: `fresh_size` is the peer's.
-    """
+    """Ratios of the seconds from a file to the first answer, of the memory that stays, and of a new size, to a peer."""
     with tempfile.TemporaryDirectory() as folder:
         mine, other = os.path.join(folder, "a.tpk"), os.path.join(folder, "a.onnx")
         pipeline.save(mine)
@@ -271,21 +82,30 @@ def from_files(
         engines = {peer, *(choice.artefact.engine for choice in pipeline.program.engines)}
         files = (("tracepack", mine), (peer, other))
         rounds = [[fresh(way, path, threads, engines) for way, path in files] for _ in range(5)]
-        new_size = min(first_at_new_size(tracepack.load(mine, trust=True), model) for _ in range(SESSIONS))
+        new_size = new_sizes(model, lambda: tracepack.load(mine, trust=True).run, best)
     (start, size), (peer_start, peer_size) = (map(min, zip(*runs, strict=True)) for runs in zip(*rounds, strict=True))
     return {
-        "new size": round(new_size / fresh_size, 3), "file peer": peer,
+        "new size": round(new_size, 3), "file peer": peer,
         "first answer": round(start / peer_start, 3), "memory": round(size / peer_size, 3),
         "milliseconds": [round(start * 1e3, 1), round(peer_start * 1e3, 1)],
         "megabytes": [round(size / 1e6, 1), round(peer_size / 1e6, 1)],
     }  # fmt: skip
 
 
-def first_at_new_size(pipeline: tracepack.Pipeline, model: Model) -> float:
-    """Seconds of the first call at another size, of a pipeline that has run at its own."""
-    for _ in range(20):
-        pipeline.run(model.inputs)
-    return timed(lambda: pipeline.run(model.other))
+def new_sizes(model: Model, ours: Callable[[], Way], best: Callable[[], Way]) -> float:
+    """The ratio of the first call at another size to the best peer's, of sessions that have run at their own.
+
+    The least of many counts, each of a session of its own, which take turns.
+    """
+    found: tuple[list[float], list[float]] = ([], [])
+    until = time.perf_counter() + MOST_SECONDS
+    while len(found[0]) < SESSIONS or (len(found[0]) < NEW_SIZES and time.perf_counter() < until):
+        for make, times in zip((ours, best), found, strict=True):
+            way = make()
+            for _ in range(WARM):
+                way(model.inputs)
+            times.append(timed(lambda way=way: way(model.other)))
+    return min(found[0]) / min(found[1])
 
 
 FRESH = """

@@ -1,0 +1,1 @@
+"""The models and the runtimes of `benchmarks.models`."""
