@@ -26,6 +26,7 @@ from .findings import Attempt, Findings
 from .trial import Bench, Differences, interleaved
 
 LEAST_GAIN = 0.97  # of the time of the flat function, above which an engine is not worth its artefact
+NEAR, MOST_NEAR = 1.15, 4  # of the least time of an op, up to which an engine is tried in the whole; how many are
 ALIKE = 1.02  # of the least time, up to which engines are as fast, and the smaller artefact opens sooner
 _SHARE = 0.05  # of the time of the search for one measurement
 _LAST = 0.15  # of it for the measurement of the whole
@@ -116,12 +117,16 @@ class Search:
         return [], times[0], times[0]
 
     def _combinations(self) -> Iterator[list[Match]]:
-        """The fastest engine of each op together, and each run of nodes alone, with the ops outside of it."""
+        """The fastest engine of each op together, and each run of nodes alone, with the ops outside of it.
+
+        What is nearly as fast on an op has its try, too: alone, engines of one speed come in an order of chance.
+        """
         fast = [each for each in self.candidates if each.after < LEAST_GAIN * each.before]
         ops = _fastest([each for each in fast if each.engaged.region.body is not None])
         runs = [each for each in fast if each.engaged.region.body is None]
         if ops:
             yield ops
+            yield from _nearly(ops, fast)
         for run in runs:
             yield [run]
         together = _fastest(runs)
@@ -160,6 +165,19 @@ class Search:
             tuple(marked), before, after, found.largest, found.error, len(self.stage.cases), self.threads,
             time.perf_counter() - self.start, self.finished,
         )  # fmt: skip
+
+
+def _nearly(fastest: Sequence[Match], candidates: Sequence[Match]) -> Iterator[list[Match]]:
+    """The fastest engines of some ops, with one that is nearly as fast in place of one of them."""
+    near = [
+        (best, each)
+        for best in fastest
+        for each in candidates
+        if each is not best and each.engaged.region.place == best.engaged.region.place
+        if each.after <= NEAR * best.after
+    ]
+    for best, each in sorted(near, key=lambda pair: pair[1].after / pair[0].after)[:MOST_NEAR]:
+        yield [each if found is best else found for found in fastest]
 
 
 def _outside(ops: Sequence[Match], runs: Sequence[Match]) -> list[Match]:

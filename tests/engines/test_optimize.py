@@ -304,3 +304,21 @@ def test_of_engines_that_are_as_fast_the_smaller_artefact_is_kept(mod, mirror, m
         monkeypatch.setattr(f"tracepack.pipeline.optimizing.{module}.interleaved", interleaved)
     report = mod.optimize([feed()], engines=["heavy", "mirror"])
     assert set(report.engines.values()) == {engine}
+
+
+@pytest.mark.parametrize(("alone", "engine"), [(0.52, "heavy"), (0.7, "mirror")])
+def test_what_is_nearly_as_fast_on_an_op_is_measured_with_the_whole(mirror, monkeypatch, alone, engine) -> None:
+    """There the other is faster here: which of two of one speed an op's own measurement prefers is chance."""
+    op = tracepack.script(MyCell().eval(), name="cell")
+    mod = tracepack.trace(lambda x, h, s: op(x, h)[0] if s.strip() else op(x, h)[1], *feed().values(), "a")
+
+    def on_the_op(ways: Sequence[Callable[[], object]], wait: float) -> list[float]:
+        Heavy.calls.clear()
+        for way in ways:
+            way()
+        return [1.0, alone if Heavy.calls else 0.5]
+
+    catalogue.register("heavy", lambda: Heavy)
+    monkeypatch.setattr("tracepack.pipeline.optimizing.candidate.interleaved", on_the_op)
+    report = mod.optimize([{**feed(), "s": "a"}], engines=["mirror", "heavy"])
+    assert report.engines == {"op 'cell'": engine}
