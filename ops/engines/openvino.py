@@ -6,6 +6,7 @@ the file.
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
@@ -14,12 +15,15 @@ import openvino
 import torch
 
 from ..graph.device import Device
+from ..graph.graph import Node
 from ..graph.program import Artefact
+from ..graph.traverse import every_node
 from ..onnx.external_data import refuse_external_data
 from .checks.finite_checks import floating_inputs, require_finite_array
 from .checks.index_checks import checked, index_checks
 from .checks.left_to_torch import LeftToTorch
 from .checks.number_checks import LARGEST, MOST_SIZE, refused_in_32_bits, takes_integers
+from .checks.step_checks import names_of
 from .engine import BF16, WAY, Declined, Engine, Task, file_of
 from .exporting.onnx_weights import MODEL, addressed, embedded
 from .region import Region
@@ -46,6 +50,8 @@ class OpenVino(Engine):
         """
         if reason := refused_in_32_bits(task.region.graph):
             raise Declined(f"OpenVINO computes in 32 bits: {reason}")
+        if any(map(_rounds_up, every_node(task.region.graph))):
+            raise Declined("OpenVINO has other sizes and means than torch where a pool has `ceil_mode`")
         from .exporting.onnx_export import onnx_artefact
 
         return onnx_artefact(task, self.name, self.version(), in_32_bits=takes_integers(task.region.graph))
@@ -78,6 +84,13 @@ class OpenVino(Engine):
         places = [names.index(name) for name in given]
         function = _function(compiled, places, weights, floating_inputs(region.graph))
         return checked(function, index_checks(region.graph), within=more == 1)
+
+
+def _rounds_up(node: Node) -> bool:
+    """Whether a node is a pool with `ceil_mode`: some sizes end the process, and some answers are others (2026.4)."""
+    pools = {name for name in names_of(node) if re.search(r"(avg|max|lp)_pool\dd", name)}
+    place = 5 if any("max" in name for name in pools) else 4  # after `dilation`, or where that is not
+    return bool(pools) and bool(dict(node.kwargs).get("ceil_mode", [*node.args[place : place + 1], False][0]))
 
 
 def _core() -> Any:

@@ -97,6 +97,36 @@ def test_recurrent_layers_along_the_first_dimension_keep_their_length_free(engin
         torch.testing.assert_close(mod(x), layer(x)[0].detach(), rtol=1e-4, atol=1e-5)
 
 
+POOLS = {
+    "max_pool2d": lambda x: torch.nn.functional.max_pool2d(x, 3, 2, ceil_mode=True).contiguous(),
+    "avg_pool2d": lambda x: torch.nn.functional.avg_pool2d(x, 2, 2, 0, True).contiguous(),
+    "lp_pool2d": lambda x: torch.nn.functional.lp_pool2d(x, 2, 3, ceil_mode=True).contiguous(),
+    "of a model": tracepack.script(torch.nn.MaxPool2d(2, ceil_mode=True), name="pool", contiguous=True),
+}
+
+
+@pytest.mark.parametrize("name", POOLS)
+def test_openvino_has_no_pool_that_rounds_sizes_up(name) -> None:
+    """Its sizes and means are others there, and at some it read beyond its memory, which ended the process."""
+    pytest.importorskip("openvino", reason="the extra 'openvino' is not installed")
+    pytest.importorskip("onnxscript", reason="the extra 'openvino' is not installed")
+    pool, x = POOLS[name], torch.randn(2, 3, 7, 6)
+    mod = tracepack.trace(lambda x: pool(x), x)
+    report = mod.optimize([{"x": x}], engines=["openvino"], seconds=5)
+    assert {each.reason for each in report.attempts} == {
+        "OpenVINO has other sizes and means than torch where a pool has `ceil_mode`"
+    }
+    assert torch.equal(mod(torch.ones(1, 1, 3, 5)), pool(torch.ones(1, 1, 3, 5)))
+
+
+def test_a_pool_that_does_not_round_up_is_openvinos(mirror) -> None:
+    pytest.importorskip("openvino", reason="the extra 'openvino' is not installed")
+    pytest.importorskip("onnxscript", reason="the extra 'openvino' is not installed")
+    x = torch.randn(2, 3, 7, 6)
+    mod = tracepack.trace(lambda x: torch.nn.functional.avg_pool2d(x, 2, 2, 0, False, True).contiguous(), x)
+    assert mod.optimize([{"x": x}], engines=["openvino"], seconds=5).engines == {"pipeline": "openvino"}
+
+
 def test_openvino_reads_weights_where_they_lie_or_from_the_model(monkeypatch) -> None:
     """The second where a version of it takes the address for the name of a file."""
     engine = pytest.importorskip("tracepack.ops.engines.openvino", reason="the extra 'openvino' is not installed")
