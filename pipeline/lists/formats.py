@@ -3,44 +3,46 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
-
-from ..proxies.tracer import Refuser
 
 _PLAIN = string.Formatter()
 
 
-def filled_in(
-    recorder: Refuser, template: str, args: tuple[Any, ...], kwargs: dict[str, Any], formatted: Callable[..., Any]
-) -> list[Any]:
+class FilledIn:
     """The parts of a template's text.
 
     Args:
-        recorder: refuses what no recording can hold.
         template: with fields in braces.
         args: the arguments by position.
         kwargs: those by name.
         formatted: gives the text of a value, for its format and its conversion.
-
-    Raises:
-        RecordError: a field looks into its argument, or its format holds another field.
+        joined: gives the text of several.
     """
-    parts: list[Any] = []
-    count = 0
-    for text, name, spec, conversion in _PLAIN.parse(template):
-        if text:
-            parts.append(text)
-        if name is None:
-            continue
-        if any(sign in name for sign in ".[") or "{" in (spec or ""):
-            recorder.refuse(
-                f"the field {{{name}}} of a template looks into its argument",
-                "Take the part out of it first: x.y, x[0].",
-            )
-        if name == "":
-            value, count = args[count], count + 1
-        else:
-            value = args[int(name)] if name.isdigit() else kwargs[name]
-        parts.append(formatted(value, spec or "", conversion or ""))
-    return parts
+
+    def __init__(
+        self, template: str, args: tuple[Any, ...], kwargs: dict[str, Any], formatted: Callable[..., Any],
+        joined: Callable[..., Any],
+    ) -> None:  # fmt: skip
+        self._args, self._kwargs, self._formatted, self._joined = args, kwargs, formatted, joined
+        self._count = 0
+        self.parts = list(self._parts_of(template))
+
+    def _parts_of(self, template: str) -> Iterator[Any]:
+        for text, name, spec, conversion in _PLAIN.parse(template):
+            if text:
+                yield text
+            if name is not None:
+                value = self._value(name)
+                yield self._formatted(value, self._spec(spec or ""), conversion or "")
+
+    def _spec(self, spec: str) -> Any:
+        """A format, whose fields are filled in as those of the template are."""
+        return self._joined(list(self._parts_of(spec))) if "{" in spec else spec
+
+    def _value(self, name: str) -> Any:
+        """The argument of a field, or what the field looks up in it."""
+        first = min((name.index(sign) for sign in ".[" if sign in name), default=len(name))
+        if not first:
+            name, self._count = f"{self._count}{name}", self._count + 1
+        return _PLAIN.get_field(name, self._args, self._kwargs)[0]

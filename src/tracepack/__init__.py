@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from .ops.op import InferenceOp as InferenceOp
     from .ops.script import script as script
     from .ops.tokenizer_op import tokenizer as tokenizer
-    from .pipeline.lists.lookup import lookup as lookup
     from .pipeline.lists.mapping import map as map
     from .pipeline.load import load as load
+    from .pipeline.patches.library.tables.lookup import lookup as lookup
     from .pipeline.pipeline import Pipeline as Pipeline
     from .pipeline.recording.control_flow import cond as cond
     from .pipeline.recording.control_flow import while_loop as while_loop
@@ -44,7 +44,7 @@ _HOMES = {
     "cond": "pipeline.recording.control_flow",
     "drawing": "pipeline.recording.drawing",
     "load": "pipeline.load",
-    "lookup": "pipeline.lists.lookup",
+    "lookup": "pipeline.patches.library.tables.lookup",
     "map": "pipeline.lists.mapping",
     "script": "ops.script",
     "tokenizer": "ops.tokenizer_op",

@@ -71,11 +71,15 @@ def lookup_all(table: Any, keys: Any, default: Any = _NOTHING) -> Any:
     """
     listed = keys.tolist() if isinstance(keys, torch.Tensor | numpy.ndarray) else list(keys)
     found = _each(table, listed, default)
-    return torch.tensor(found, dtype=_dtype(table), device="cpu") if holds_numbers(table) else found
+    given = () if default is _NOTHING else (default,)
+    if not holds_numbers(table, *given):
+        return found
+    entries = table.values() if isinstance(table, dict) else table
+    return torch.tensor(found, dtype=dtype_of([*entries, *given]), device="cpu")
 
 
-def _dtype(table: Any) -> torch.dtype:
-    entries = list(table.values() if isinstance(table, dict) else table)
+def dtype_of(entries: list[Any]) -> torch.dtype:
+    """The dtype of the tensor of some entries of a table, which are numbers, and of the default beside them."""
     if any(isinstance(entry, float) for entry in entries):
         return torch.float32
     return torch.bool if entries and all(isinstance(entry, bool) for entry in entries) else torch.int64
@@ -87,12 +91,12 @@ def _each(table: Any, keys: Any, default: Any) -> Any:
     return lookup(table, keys, default)
 
 
-def holds_numbers(table: Any) -> bool:
-    """Whether the entries of a table are numbers, all of them."""
+def holds_numbers(table: Any, *default: Any) -> bool:
+    """Whether the entries of a table are numbers, all of them; of an empty one, whether its default is."""
     if not isinstance(table, list | tuple | dict):
         raise GuardError("a table is a list, a tuple or a dict", got=type(table).__name__)
     entries = table.values() if isinstance(table, dict) else table
-    return all(isinstance(entry, int | float) for entry in entries)
+    return all(isinstance(entry, int | float) for entry in (entries or default))
 
 
 def to_list(tensor: Any) -> Any:

@@ -11,7 +11,7 @@ from ...proxies.arrays import TracedArray
 from ...proxies.lists import TracedList
 from ...recording.recorder import Recorder
 from ...rules.assertions import required
-from ..lookup import lookup
+from ..constant_look_ups import entries_at
 
 _LIST = "Write tracepack.lookup(texts, ids), which gives the lists of texts[ids].tolist()."
 
@@ -44,6 +44,6 @@ def texts_at(recorder: Recorder, texts: np.ndarray[Any, Any], places: Any) -> An
         if not required(recorder, places.shape[0] == len(texts), "a mask has another length than the array of texts"):
             raise IndexError("a mask has another length than the array of texts")
         places = recorder.array("numpy.flatnonzero", places)
-    found: TracedList = lookup(texts.tolist(), places)
+    found: TracedList = entries_at(recorder, texts.tolist(), torch.from_numpy(places.copy()))
     found.of_array = True
     return found

@@ -76,7 +76,7 @@ class AskedTable:
 
     def _table(self, plain: Any) -> Any:
         """The table for a look-up: one of constants, or a dict with entries of the recording."""
-        traced = type(plain) is dict and any(map(is_traced, plain.values()))
+        traced = any(map(is_traced, plain.values() if type(plain) is dict else plain))
         return plain if traced else plain_table(self.recorder, plain)
 
     def get(self, key: Any, default: Any = None) -> Any:
