@@ -39,6 +39,8 @@ _PLAIN_BYTES = (
     "Take numpy.frombuffer(data, dtype=numpy.uint8), torch.frombuffer or data.decode(), or do it before, and pass what "
     "it gives as an argument."
 )
+_GIVEN_TEXT = r"TracedStr|must be str|^(eval|exec|compile)\(\) arg 1 must be a string|bad argument type for built-in"
+"""What Python says where a text of the recording is no text to it."""
 _FLAG = "Leave it to a default of your function, or branch on it: x.sum(0, keepdim=True) if keep else x.sum(0)."
 
 
@@ -108,7 +110,7 @@ def blamed(error: Exception, process: Callable[..., Any], examples: Examples) ->
         return own if isinstance(own, TracepackError) else _without_card(own) or with_line_noted(own)
     line, mine = str(raising_line(error.__traceback__) or ""), own_line(error.__traceback__)
     line = line if mine is None or str(mine) == line else f"{line}, called by {mine}"
-    if "TracedStr" in str(error) or "must be str" in str(error):
+    if re.search(_GIVEN_TEXT, str(error)):
         first = str(error).splitlines()[0].replace(", not TracedStr", "")
         ours = "(): argument '" in first  # as torch's parser of arguments says it
         kind = "of torch" if ours else "that takes plain texts"

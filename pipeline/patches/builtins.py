@@ -42,6 +42,7 @@ from .identity_tests import compares_identity, with_identity
 from .library import special
 from .library.extremes import extreme
 from .library.extremes import running as _active
+from .library.hashes import hashed
 from .library.values.one_object import refuse_another
 from .plain_code.calling import BLOCKS
 from .plain_code.written_codes import remember
@@ -173,17 +174,13 @@ def _attribute(plain: Callable[..., Any]) -> Callable[..., Any]:
     return attribute
 
 
-def _identity(plain: Callable[[Any], int]) -> Callable[[Any], int]:
-    """Stands for `id` or `hash`, which memory that is used again may give twice: no two recordings find the same."""
-
-    def identity(thing: Any, /) -> int:
-        recorder = _active()
-        refuse_asked(thing)
-        if recorder is not None and (plain is id or isinstance(thing, torch.Tensor)):
-            refuse_another(recorder, thing)
-        return plain(thing) + (id(recorder) if recorder is not None and is_traced(thing) else 0)
-
-    return identity
+def _identity(thing: Any, /) -> int:
+    """Stands for `id`, which memory that is used again may give twice: no two recordings find the same."""
+    recorder = _active()
+    refuse_asked(thing)
+    if recorder is not None:
+        refuse_another(recorder, thing)
+    return id(thing) + (id(recorder) if recorder is not None and is_traced(thing) else 0)
 
 
 def _calculation(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
@@ -205,8 +202,8 @@ for _plain in map(own, (min, max)):
     stand_in(_plain, extreme(_plain))
 for _name in MATH:
     stand_in(getattr(math, _name), _calculation(_name, getattr(math, _name)))
-for _plain in (id, hash):
-    stand_in(_plain, _identity(_plain))
+stand_in(id, _identity)
+stand_in(hash, hashed)
 stand_in(len, _len)
 stand_in(ord, _character("ord", ord, TracedStr))
 stand_in(chr, _character("chr", chr, TracedNumber))

@@ -16,7 +16,7 @@ RAISING_BRANCH = "the function raises an error otherwise"
 MAY_BE_NONE = "a value that may be None as data decides is asked by code as it is, which does not see `is None`"
 """Of such a recording another one is made, of code that hands its tests over."""
 
-PLAIN_FLOAT = "it was taken as a plain float, as math does"
+PLAIN_FLOAT, PLAIN_INT = "it was taken as a plain float, as math does", "it was taken as a plain int"
 PINNED = "the recording holds for one value only"
 """How the reasons begin why a value is fixed."""
 HANDED = f"{PINNED}, because a call takes its items as arguments"

@@ -17,16 +17,19 @@ from typing import Any
 import numpy as np
 import torch
 
-from ...ops.graph.graph import Value
+from ...ops.graph.graph import Guard, Node, Value
 from ...ops.graph.operators.names import allowed
 from ...ops.runtime.primitives.numpy import METHOD
+from ...ops.runtime.user_code import user_line
 from .base import Traced
-from .branches import PLAIN_FLOAT
+from .branches import PLAIN_FLOAT, PLAIN_INT
+from .byte_strings import TracedBytes
 from .tracer import Tracer
 from .values.known_values import known_value
 from .values.library_value import LibraryValue
 
 _NUMBERS = (int, float, bool, complex)
+_HEX = "Write f'{v!r}', whose float(text) is the same number; or do it after the call, of what the function gives."
 
 
 _MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
@@ -105,7 +108,7 @@ class TracedNumber(Traced):
         return operator.index(self._pin("it was used as a plain integer"))
 
     def __int__(self) -> int:
-        return int(self._pin("it was taken as a plain int"))
+        return int(self._pin(PLAIN_INT))
 
     def __float__(self) -> float:
         return float(self._pin(PLAIN_FLOAT))
@@ -139,7 +142,62 @@ for _dunder, _name in {
 TracedNumber.__hash__ = Traced.__hash__  # type: ignore[method-assign]  # a class body repeats it on purpose
 
 
-class TracedInt(TracedNumber, torch.SymInt):
+class WholeNumber(TracedNumber):
+    """An int or a bool that is decided at run time: the attributes and methods of an int."""
+
+    @property
+    def real(self) -> Any:
+        """The number itself."""
+        return self if type(self.concrete) is not bool else self.tracer.scalar("int", self)
+
+    numerator = real
+
+    @property
+    def imag(self) -> int:
+        """0, as for every int."""
+        return 0
+
+    @property
+    def denominator(self) -> int:
+        """1, as for every int."""
+        return 1
+
+    def conjugate(self) -> Any:
+        """The number itself."""
+        return self.real
+
+    def as_integer_ratio(self) -> tuple[Any, int]:
+        """The number itself, over 1."""
+        return self.real, 1
+
+    def bit_length(self) -> Any:
+        """As for int."""
+        zero = self.tracer.scalar("eq", self, 0)
+        return self.tracer.scalar("sub", self.tracer.scalar("len", self._digits()), zero)
+
+    def bit_count(self) -> Any:
+        """As for int."""
+        return self.tracer.scalar("str_count", self._digits(), "1")
+
+    def _digits(self) -> Any:
+        return self.tracer.scalar("format", abs(self), "b", "")
+
+    def to_bytes(self, length: Any = 1, byteorder: Any = "big", *, signed: Any = False) -> TracedBytes:
+        """As for int; each run checks that they hold the number."""
+        plain = operator.index(length)
+        (0).to_bytes(plain, byteorder, signed=signed)  # Python's own error for what it does not take
+        least, most = (-(1 << 8 * plain >> 1), (1 << 8 * plain >> 1) - 1) if signed else (0, (1 << 8 * plain) - 1)
+        for held in (self.tracer.scalar("ge", self, least), self.tracer.scalar("le", self, max(most, 0))):
+            if not held.concrete and not self.tracer.untaken:
+                raise OverflowError("int too big to convert")
+            guard = Guard(True, "a number is too large for its bytes, or below 0 where they have no sign")
+            self.tracer.nodes.append(Node(guard, (held.value,), {}, None, user_line()))
+        digits = self.tracer.scalar("format", self.tracer.scalar("mod", self, 1 << 8 * plain), f"0{2 * plain}x", "")
+        found = TracedBytes(self.tracer, self.tracer.scalar("from_hex", digits if plain else digits[1:]))
+        return found if byteorder == "big" else TracedBytes(self.tracer, found.tensor.flip(0))
+
+
+class TracedInt(WholeNumber, torch.SymInt):
     """An int that is decided at run time."""
 
     def __init__(self, tracer: Tracer, value: Value, concrete: int, varies: bool) -> None:
@@ -153,21 +211,6 @@ class TracedInt(TracedNumber, torch.SymInt):
     def is_integer(self) -> bool:
         """As for every int."""
         return True
-
-    @property
-    def numerator(self) -> Any:
-        """The number itself, as for every int."""
-        return self
-
-    @property
-    def denominator(self) -> int:
-        """1, as for every int."""
-        return 1
-
-    def bit_length(self) -> int:
-        """As for int."""
-        digits = self.tracer.scalar("len", self.tracer.scalar("format", abs(self), "b", ""))
-        return self.tracer.scalar("sub", digits, self == 0)  # type: ignore[no-any-return]  # a traced int
 
     __hash__ = Traced.__hash__
 
@@ -183,14 +226,32 @@ class TracedFloat(TracedNumber, torch.SymFloat):
     def __class__(self) -> type:
         return type(self.concrete)
 
-    def is_integer(self) -> bool:
+    def is_integer(self) -> Any:
         """As for float."""
-        return bool(float(self._pin("it was asked whether it is whole")).is_integer())
+        return self.tracer.scalar("eq", self.tracer.scalar("mod", self, 1), 0)
+
+    @property
+    def real(self) -> Any:
+        """The number itself."""
+        return self
+
+    @property
+    def imag(self) -> float:
+        """0.0, as for every float."""
+        return 0.0
+
+    def conjugate(self) -> Any:
+        """The number itself."""
+        return self
+
+    def hex(self) -> Any:
+        """Refused: no operator writes a number so."""
+        self.tracer.refuse("a number that is decided at run time is written as float.hex does", _HEX)
 
     __hash__ = Traced.__hash__
 
 
-class TracedBool(TracedNumber, torch.SymBool):
+class TracedBool(WholeNumber, torch.SymBool):
     """A bool that is decided at run time.
 
     Attributes:

@@ -11,7 +11,7 @@ from ...ops.graph.graph import Guard, Node, Operator, SourceLine, Value
 from ...ops.graph.traverse import leaves, uses
 from ...ops.graph.types import ARRAY, STR, ScalarType
 from ...ops.runtime.user_code import following_instruction, running_instruction, user_line
-from ..proxies.branches import BRANCH, PINNED, PLAIN_FLOAT, RAISING_BRANCH
+from ..proxies.branches import BRANCH, PINNED, PLAIN_FLOAT, PLAIN_INT, RAISING_BRANCH
 from ..proxies.tracer import Tracer
 from ..rules.advice.instead import for_branch, instead
 from ..rules.tried_lines import TriedLine, tried_line
@@ -110,7 +110,7 @@ def may_stay_free(recorder: Tracer, scalar: Any, reason: str) -> bool:
     asked = following_instruction() if asked == "TO_BOOL" else asked  # of Python 3.13, before branches, too
     places = any(each in asked for each in ("SUBSCR", "SLICE", "CALL"))  # a key, the end of a slice, or a range
     used = reason == "it was used as a plain integer" and places
-    calculates = reason == PLAIN_FLOAT and "CALL" in asked  # by a function of math that the function itself imports
+    calculates = reason in (PLAIN_FLOAT, PLAIN_INT) and "CALL" in asked  # by a builtin under another name
     return asked == "UNARY_NOT" or used or calculates
 
 

@@ -22,7 +22,8 @@ _ARITHMETIC = ("add", "sub", "mul", "floordiv", "mod", "neg", "pos", "abs", "rou
 _SAME = ("list", "sorted", "sorted_by", "foremost", "reversed", "filter")
 _WHOLE = (
     "torch.", "aten.", "py.len", "py.int", "py.size", "py.numel", "py.index", "py.count", "py.ord", "py.str_", "py.re_",
-    "py.floor", "py.ceil", "py.trunc", "py.start", "py.end",
+    "py.floor", "py.ceil", "py.trunc", "py.start", "py.end", "py.isqrt", "py.gcd", "py.lcm", "py.factorial", "py.comb",
+    "py.perm",
 )  # fmt: skip
 """How the names begin of what gives an int for all data where it gave one for the example."""
 _UNSURE = ("pow", "best_by", "sum", "total", "divmod")

@@ -44,6 +44,7 @@ MATH = (
     "ceil", "floor", "trunc", "sqrt", "exp", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin",
     "acos", "atan", "atan2", "sinh", "cosh", "tanh", "fabs", "hypot", "isnan", "isinf", "isfinite", "copysign", "fmod",
     "remainder", "modf", "frexp", "degrees", "radians", "asinh", "acosh", "atanh", "erf", "erfc", "isqrt", "gcd", "lcm",
+    "factorial", "comb", "perm",
 )  # fmt: skip
 """Functions of Python's math that a graph may hold."""
 

@@ -227,6 +227,34 @@ def rounded(a: Any, digits: Any = None) -> Any:
     return round(a) if digits is None else round(a, digits)
 
 
+def factorial(n: Any, /) -> int:
+    """``math.factorial(n)``."""
+    whole_n = as_int(n)
+    if whole_n is not None and whole_n > 1:
+        _within(whole_n if whole_n > MOST_BITS else int(math.lgamma(whole_n + 1) / math.log(2)))
+    return math.factorial(n)
+
+
+def comb(n: Any, k: Any, /) -> int:
+    """``math.comb(n, k)``."""
+    whole_n, whole_k = as_int(n), as_int(k)
+    if whole_n is not None and whole_k is not None and 0 < whole_k < whole_n:
+        least = min(whole_k, whole_n - whole_k)  # the result has this many bits at least
+        most = math.log2(math.e) + math.log2(whole_n) - math.log2(least)  # for each of those
+        _within(least if least > MOST_BITS else int(least * most))
+    return math.comb(n, k)
+
+
+def perm(n: Any, k: Any = None, /) -> int:
+    """``math.perm(n, k)``."""
+    if k is None:
+        return factorial(n)
+    whole_n, whole_k = as_int(n), as_int(k)
+    if whole_n is not None and whole_k is not None and 0 < whole_k <= whole_n:
+        _within(whole_k if whole_k > MOST_BITS else int(whole_k * math.log2(whole_n)))
+    return math.perm(n, k)
+
+
 def cat_strings(*lists: Any) -> list[Any]:
     """The items of all lists."""
     if sum(map(len, lists)) > MOST_ITEMS:
@@ -242,6 +270,7 @@ def _within(bits: int) -> None:
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "add": add, "iadd": iadd, "mul": mul, "imul": imul, "pow": power, "ipow": ipow, "lshift": lshift,
     "ilshift": ilshift, "mod": mod, "imod": imod, "round": rounded, "cat_strings": cat_strings, "int": whole,
+    "factorial": factorial, "comb": comb, "perm": perm,
     **{name: of_short(getattr(math, name)) for name in ("floor", "ceil", "trunc")},
     **{
         name: in_place(name)

@@ -54,7 +54,7 @@ def _of(arg: Any, bits: Mapping[int, int]) -> int | None:
     return arg.bit_length() if isinstance(arg, int) else None
 
 
-_WHOLE = ("isqrt", "gcd", "lcm")  # functions of math that give integers of any size
+_WHOLE = ("isqrt", "gcd", "lcm", "factorial", "comb", "perm")  # functions of math that give integers of any size
 
 
 def _result(rest: str, given: list[int | None], args: tuple[Any, ...]) -> int | None:

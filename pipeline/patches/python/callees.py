@@ -71,11 +71,15 @@ def _text(*args: Any, **kwargs: Any) -> Any:
     return str(*args, **kwargs) if found is None else found
 
 
-def _shown(thing: Any, /) -> Any:
-    """Stands for `repr`."""
-    traced = active() is not None and (holds_traced(thing) or is_free_shape(thing) or type(thing) is TracedMember)
-    found = None if active() is None else own_text(thing, "", "r")
-    return formatted(thing, "", "r") if traced else repr(thing) if found is None else found
+def _shown(plain: Callable[[Any], str], conversion: str) -> Callable[[Any], Any]:
+    """Stands for `repr` or `ascii`."""
+
+    def shown(thing: Any, /) -> Any:
+        traced = active() is not None and (holds_traced(thing) or is_free_shape(thing) or type(thing) is TracedMember)
+        found = None if active() is None else own_text(thing, "", conversion)
+        return formatted(thing, "", conversion) if traced else plain(thing) if found is None else found
+
+    return shown
 
 
 def _format(thing: Any, spec: Any = "", /) -> Any:
@@ -316,8 +320,8 @@ def _dict(*args: Any, **kwargs: Any) -> Any:
 
 
 _STAND_INS: list[tuple[Any, Callable[..., Any]]] = [
-    (str, _text), (repr, _shown), (format, _format), (list, _listed), (zip, _zipped), (enumerate, _numbered),
-    (range, traced_range),
+    (str, _text), (repr, _shown(repr, "r")), (ascii, _shown(ascii, "a")), (format, _format), (list, _listed),
+    (zip, _zipped), (enumerate, _numbered), (range, traced_range),
     (sorted, _sorted), (sum, _of_list("total", sum)), (any, _of_list("any", any)), (all, _of_list("all", all)),
     (reversed, _reversed), (map, _mapped), (mapping.map, _mapped_by_us), (filter, _filtered), (dict, _dict),
     (math.fsum, _of_list("fsum", math.fsum)), (math.prod, _of_list("prod", math.prod)), (math.pow, power),

@@ -71,7 +71,7 @@ from .operations import (
 from .rounds.conditional import as_for_loops
 from .rounds.filling import entered_in_place, filled_in_place, with_receivers_apart
 from .rounds.run_at_once import own
-from .rounds.takers import is_callee
+from .rounds.takers import is_called_here, is_callee
 from .rounds.turning import FOLDED, LEAVABLE, LEAVE, ROUNDS, turning
 from .unpacking import GENERATED, starred
 
@@ -159,7 +159,8 @@ def _is_asked(code: Any, index: int) -> bool:
 def _is_called(code: Any, index: int) -> bool:
     """Whether an instruction loads a variable to call it; Python 3.10 does not say so."""
     beside = index + 1 if sys.version_info >= (3, 13) else index - 1
-    return code[index].opname == "LOAD_FAST" and 0 <= beside < len(code) and code[beside].opname == "PUSH_NULL"
+    loads = code[index].opname in ("LOAD_FAST", "LOAD_DEREF")
+    return loads and 0 <= beside < len(code) and code[beside].opname == "PUSH_NULL"
 
 
 _RECEIVERS = {**RECEIVERS, **OPERATORS}
@@ -231,7 +232,8 @@ def _of(this: Any, index: int, instructions: Sequence[Any], rounds: Comprehensio
     name = this.opname
     match name:
         case "BINARY_SUBSCR":
-            return [*replaced_pair(SUBSCRIPT), this]
+            called = applied(CALLEE) if is_called_here(outlined(instructions), index) else []
+            return [*replaced_pair(SUBSCRIPT), this, *called]
         case "STORE_SUBSCR" if all(each.opname != "FOR_ITER" for each in instructions):  # in loops it may fill a dict
             return [*replaced_pair(INDEXED), this]
         case "LOAD_ATTR" | "LOAD_METHOD" if this.argval in NAMES and goes_into_loop(instructions, index):
@@ -240,7 +242,7 @@ def _of(this: Any, index: int, instructions: Sequence[Any], rounds: Comprehensio
             return [*applied(OWN_LIST), this]
         case "LOAD_FAST" if is_changed_dict(outlined(instructions), index):
             return [this, *applied(OWN_DICT)]
-        case "LOAD_FAST" if _is_called(instructions, index):
+        case "LOAD_FAST" | "LOAD_DEREF" if _is_called(instructions, index):
             return [this, *applied(CALLEE)]
         case "LOAD_ATTR" | "LOAD_METHOD" if this.argval in _RECEIVERS and _is_asked(instructions, index):
             return [*applied(_RECEIVERS[this.argval]), this]
@@ -300,9 +302,7 @@ def _of(this: Any, index: int, instructions: Sequence[Any], rounds: Comprehensio
         case "END_FOR" | "POP_TOP" if index in rounds.ends:
             return [this, *replaced_last(COLLECTED)]
         case "TO_BOOL" if instructions[index + 1].opname in ("UNARY_NOT", *_JUMPS):
-            return [
-                assembler().create_instruction("NOP")
-            ]  # the stand-in of `not`, or of the jump, sees the thing itself
+            return [assembler().create_instruction("NOP")]  # the stand-in of `not`, or of the jump, sees the thing
         case "COMPARE_OP" if _TO_BOOL and this.arg & _TO_BOOL:
             this.arg, this.argval = this.arg & ~_TO_BOOL, None
             return [this]

@@ -19,7 +19,7 @@ import torch
 
 from ....ops.graph.operators.names import MATH, TEXT_METHODS
 from ...lists import mapping
-from ...lists.formats import filled_in
+from ...lists.formats import FilledIn
 from ...lists.pieces import Pieces
 from ...lists.walking.iterators import collected
 from ...proxies.base import is_free_shape, is_traced
@@ -32,6 +32,7 @@ from ...recording.recorder import Recorder
 from ...rules.number_or_tensor import number_of
 from ..expressions import EXPRESSIONS, RegularExpressions
 from ..library import special
+from ..library.dunder_calls import OF_DUNDERS
 from ..library.replacements import MODULES, OF_NUMPY, naming_device
 from ..library.tables.asked_table import AskedTable, as_dict
 from ..library.tables.frames import SeriesOfRun, is_series
@@ -41,7 +42,7 @@ from ..library.values.dates import CLASSES, OF_CLASSES
 from ..library.values.templates import FilledTemplate
 from ..redirect import stand_in_of
 from .entries import filled, items_of_any_length, updated, with_own_entry
-from .operations import HandedOver, active, formatted, holds_traced
+from .operations import HandedOver, active, formatted, holds_traced, joined
 
 _FORMATS = ("format", "format_map")
 
@@ -64,8 +65,7 @@ class PlainText(str):
         recorder = active()
         if recorder is None or not _any_traced((args, kwargs)):
             return str.format(self, *args, **kwargs)
-        parts = filled_in(recorder, str(self), args, kwargs, formatted)
-        return recorder.scalar("join_texts", *parts)
+        return recorder.scalar("join_texts", *FilledIn(str(self), args, kwargs, formatted, joined).parts)
 
     def format_map(self, mapping: Any) -> Any:
         """As for str."""
@@ -247,7 +247,7 @@ RECEIVERS: dict[str, HandedOver] = {
         *special.NAMES,
         *OF_CLASSES,
     )
-}
+} | OF_DUNDERS
 OF_CALLS = frozenset([*(kind.__name__ for kind in CLASSES), "Decimal"])
 """The names of classes, which are asked for more than to be called: `isinstance(x, datetime.date)`."""
 RECEIVERS["%"] = HandedOver(_modulo)

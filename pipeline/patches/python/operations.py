@@ -143,7 +143,8 @@ def formatted(value: Any, spec: Any = "", conversion: str = "") -> Any:
     return format(value, spec)
 
 
-def _joined(parts: Any) -> Any:
+def joined(parts: Any) -> Any:
+    """Some texts as one, recorded where one is traced."""
     recorder = active()
     if recorder is None or not any(map(is_traced, parts)):
         return "".join(parts)
@@ -282,7 +283,7 @@ IS.of_identity = IS_NOT.of_identity = True
 
 
 INDEXED = HandedOver(lambda pair: (plain_index(active(), *pair), pair[0]))
-SUBSCRIPT, JOINED, CONTAINS, MISSES = map(HandedOver, (_subscript, _joined, _contains, _misses))
+SUBSCRIPT, JOINED, CONTAINS, MISSES = map(HandedOver, (_subscript, joined, _contains, _misses))
 ADDED = {
     "LIST_EXTEND": HandedOver(lambda pair: extended(active(), *pair)),
     "LIST_APPEND": HandedOver(lambda pair: appended(active(), *pair)),

@@ -28,7 +28,8 @@ _PLAIN: dict[str, Any] = {"int": 1, "float": 1.0, "bool": True, "str": "x"}
 _BY_NAME: dict[str, Any] = {
     "int": 1, "float": 1.0, "truediv": 1.0, "ord": 97, "chr": "x", "index": 0, "str_index": 0, "str_rindex": 0,
     "math_pow": 1.0, "re_group": "", "from_hex": b"x", "b64decode": b"x", "decode": "x",
-    **dict.fromkeys(MATH, 1.0), **dict.fromkeys(("floor", "ceil", "trunc", "isqrt", "gcd", "lcm"), 1),
+    **dict.fromkeys(MATH, 1.0),
+    **dict.fromkeys(("floor", "ceil", "trunc", "isqrt", "gcd", "lcm", "factorial", "comb", "perm"), 1),
     **dict.fromkeys(("modf", "frexp"), NOTHING),
 }  # fmt: skip
 

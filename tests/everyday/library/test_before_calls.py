@@ -191,12 +191,9 @@ def test_a_file_is_said_as_what_it_holds(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("process", "example", "form"),
     [
-        (lambda n: math.factorial(n), 5, "Use math.prod(range(1, n + 1))"),
-        (lambda n: math.comb(n, 2), 5, "Use math.prod(range(n - k + 1, n + 1)) // math.prod(range(1, k + 1))"),
         (lambda t: os.path.basename(t), "/a/b", "Use text.rpartition('/')[2]"),
         (lambda x: np.array2string(x.numpy()), torch.ones(2), "or do it before, and pass what it gives as an argument"),
         (lambda t: re.findall(t, "abc"), "b", "constant texts, or do it before, and pass what it gives as an argument"),
-        (lambda t: "{:>{w}}".format(t, w=len(t) + 2), "ab", "Write an f-string: f'{text:>{n + 2}}'"),
         (lambda t: t.format(1), "{}", "Do it before, and pass what it gives as an argument"),
     ],
 )
@@ -204,8 +201,7 @@ def test_other_forms_are_said(process, example, form) -> None:
     assert form in _said(process, example)
 
 
-TEXTS, ROWS = np.array(["cat", "dog"]), {"a": torch.ones(2), "b": torch.zeros(2)}
-PLACES = torch.tensor([5, 6, 7])
+TEXTS = np.array(["cat", "dog"])
 
 
 @pytest.mark.parametrize(
@@ -213,13 +209,6 @@ PLACES = torch.tensor([5, 6, 7])
     [
         (lambda x: x.to("cuda") * 2, torch.ones(2), "the function names a GPU, and this machine has none"),
         (lambda x: x + torch.zeros(2, device="cuda:0"), torch.ones(2), "the function names a GPU"),
-        (lambda s: tracepack.lookup(ROWS, s), "a", "a table of tensors is given. Write table[key]."),
-        (
-            lambda x: tracepack.lookup(PLACES, x.long()),
-            torch.ones(2),
-            "a tensor is given as a table. Write table[keys]",
-        ),
-        (lambda x: tracepack.lookup(PLACES.tolist(), x.long()), torch.ones(2), "decided at run time is given. Make it"),
     ],
 )
 def test_refusals_name_the_form_that_works(process, example, text) -> None:

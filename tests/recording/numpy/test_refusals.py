@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+
 import numpy as np
 import pytest
 import torch
@@ -100,7 +102,7 @@ REFUSED = {
         "numpy.multiply of a number of numpy's and a tensor",
     ),
     "a dtype that torch lacks": (lambda x: x.numpy().astype(np.longdouble), "has an argument that cannot be recorded"),
-    "length of a mask's rows": (lambda x: x.numpy()[x.numpy()[:, 0] > 1].__len__(), DATA + "len() read"),
+    "length of a mask's rows": (lambda x: operator.length_hint(x.numpy()[x.numpy()[:, 0] > 1]), DATA + "len() read"),
     "a captured tensor written": (
         lambda x: x + TABLE.numpy().__iadd__(x.numpy()[:2]).sum(),
         "the function changes a tensor that is not one of its inputs",

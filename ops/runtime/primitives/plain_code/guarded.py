@@ -272,6 +272,7 @@ _LIMITED: dict[tuple[str, str], Callable[..., Any]] = {
     ("re", "sub"): block_texts.substituted, ("json", "dumps"): block_texts.as_json,
     ("unicodedata", "normalize"): block_texts.normalized, ("itertools", "accumulate"): accumulated,
     ("functools", "reduce"): reduced,
+    **{("math", name): partial(within, bounded.FUNCTIONS[name]) for name in ("factorial", "comb", "perm")},
     ("itertools", "starmap"): lambda function, items: itertools.starmap(function, each_ordered(items)),
     **library_values.FUNCTIONS, ("re", "findall"): block_texts.all_found, ("re", "split"): block_texts.cut_apart,
 }  # fmt: skip

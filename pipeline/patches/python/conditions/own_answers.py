@@ -56,7 +56,8 @@ def own_length(recorder: Recorder, thing: Any) -> Any:
 
 def own_text(thing: Any, spec: Any = "", conversion: str = "") -> Any:
     """The text of an object whose class says it, for a format without a conversion or with one; None elsewhere."""
-    if conversion not in _TEXT_METHODS or (not conversion and (spec or not _is_formatted_as_text(thing))):
+    formats = not conversion and (is_traced(spec) or spec or not _is_formatted_as_text(thing))
+    if conversion not in _TEXT_METHODS or formats:
         return None
     return own_answer(thing, _TEXT_METHODS[conversion], str)
 

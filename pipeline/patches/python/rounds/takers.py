@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import sys
 from collections.abc import Sequence
 from types import CodeType, FunctionType
 from typing import Any
@@ -80,6 +81,14 @@ def is_callee(code: Sequence[Any], at: int) -> bool:
     """Whether what an instruction loads is called, with keywords or without."""
     taker, depth = taker_of(code, at)
     return taker is not None and taker.opname.startswith("CALL_FUNCTION") and depth == _effect(taker)[0]
+
+
+def is_called_here(code: Sequence[Any], at: int) -> bool:
+    """Whether the entry of a table that an instruction gives is called at once: ``TABLE[name](x)``."""
+    taker, depth = taker_of(code, at)
+    if taker is None or not taker.opname.startswith("CALL") or taker.opname == "CALL_FUNCTION_EX":
+        return False
+    return depth == _effect(taker)[0] - (1 if (3, 11) <= sys.version_info < (3, 13) else 0)
 
 
 def _is_choice(code: Sequence[Any], at: int, jump: Any) -> bool:
