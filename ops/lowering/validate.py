@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -25,6 +24,7 @@ from ..runtime.primitives.control_flow import LimitedRounds
 from ..runtime.primitives.random import draws_undone
 from ..runtime.safety.card_indices import tried_on_cpu
 from ..runtime.state import is_stateful
+from .agreement.single_sizes import allowing, holds_at, sets_apart
 from .call import Leaves, separate
 from .convert.layout_guards import grown, stepped, with_layouts
 from .convert.other_data import is_even, masked, uneven
@@ -86,6 +86,8 @@ def prove(body: Body, tensors: Leaves, reference: Callable[[], Reference], asks:
         least, bounds = checker.least(symbol, tensors)
         tried = [size for size in (1, 0) if size != least - 1]
         guards = [*(checker.relaxed(guard, symbol, tried, tensors) for guard in guards), *bounds]
+    present = {name: size_of(tensors[index], dim) for name, (index, dim) in body.facts.symbols.items()}
+    guards = allowing(guards, present, checker, tensors)
     guards += checker.together_only(guards, tensors)
     if checker.hangs_on_layout(tensors):
         body = replace(body, graph=with_layouts(body.graph, tensors, checker.reads_strides(tensors)))
@@ -191,12 +193,12 @@ class _Checker:
 
     def relaxed(self, guard: Expression, symbol: str, tried: Sequence[int], tensors: Leaves) -> Expression:
         """A guard that torch added only because it treats sizes of 0 and 1 as special, which allows the tried sizes."""
-        if not _sets_apart(guard.tree) or symbol not in guard.symbols:
+        if not sets_apart(guard.tree) or symbol not in guard.symbols:
             return guard
         symbols = self.body.facts.symbols
         sizes = {name: size_of(tensors[index], dim) for name, (index, dim) in symbols.items()}
         holds = guard.compile(symbols)
-        failing = [size for size in tried if not _holds(holds, {**sizes, symbol: size})]
+        failing = [size for size in tried if not holds_at(holds, {**sizes, symbol: size})]
         return Expression.any_of([guard, *(_equal(symbol, size) for size in failing)])
 
     def least(self, symbol: str, tensors: Leaves) -> tuple[int, list[Expression]]:
@@ -235,31 +237,38 @@ class _Checker:
                     return found
                 tried = dict(zip(pair, sizes, strict=True))
                 small = {**present, **tried}
-                if all(_holds(holds, small) for holds in conditions) and self.differs_at(tried, tensors):
+                if all(holds_at(holds, small) for holds in conditions) and self.differs_at(tried, tensors):
                     least = [Expression.parse(f"{name} != {size}") for name, size in tried.items()]
                     found.append(Expression.any_of(least))
         return found
 
     def differs_at(self, sizes: Mapping[str, int], tensors: Leaves) -> bool:
         """Whether model and body give other answers where some symbols have other sizes."""
+        return not self.trusts and self.differs(self._sized(sizes, tensors))
+
+    def agrees_at(self, sizes: Mapping[str, int], tensors: Leaves) -> bool:
+        """Whether model and body agree where some symbols have other sizes; an unchecked index is 0, below 1."""
+        least = min(sizes.values())
+        if self.unchecked or (self.trusts and not least):
+            return False
+        if self.trusts:
+            tensors = [torch.zeros_like(t) if _is_tensor(t) else t for t in tensors]
+        small = self._sized(sizes, tensors)
+        found = self._alike(small)  # whole numbers may be lengths, too large for this size
+        return found is True or (found is None and self._alike([_clamped(t, least) for t in small]) is True)
+
+    def agrees(self, symbols: Sequence[str], size: int, tensors: Leaves) -> bool:
+        """Whether model and body agree where some symbols have the same other size."""
+        return self.agrees_at(dict.fromkeys(symbols, size), tensors)
+
+    def _sized(self, sizes: Mapping[str, int], tensors: Leaves) -> list[Any]:
+        """The example with other sizes of some symbols."""
         small = list(tensors)
         for name, size in sizes.items():
             small = [_resized(t, v.type, [name], size) for t, v in zip(small, self.body.graph.inputs, strict=True)]
             index = self.body.facts.symbols[name][0]
             small[index] = small[index] if _is_tensor(small[index]) else size
-        return not self.trusts and self.differs(small)
-
-    def agrees(self, symbols: Sequence[str], size: int, tensors: Leaves) -> bool:
-        """Whether model and body agree where some symbols have another size; an unchecked index is 0, below 1."""
-        if self.unchecked or (self.trusts and not size):
-            return False
-        if self.trusts:
-            tensors = [torch.zeros_like(t) if _is_tensor(t) else t for t in tensors]
-        small = [_resized(t, v.type, symbols, size) for t, v in zip(tensors, self.body.graph.inputs, strict=True)]
-        numbers = {self.body.facts.symbols[symbol][0] for symbol in symbols}
-        small = [size if i in numbers and not _is_tensor(t) else t for i, t in enumerate(small)]
-        found = self._alike(small)  # whole numbers may be lengths, too large for this size
-        return found is True or (found is None and self._alike([_clamped(t, size) for t in small]) is True)
+        return small
 
     def _alike(self, tensors: Leaves) -> bool | None:
         """Whether model and body agree; None where one refuses."""
@@ -277,23 +286,6 @@ class _Checker:
 
 def _equal(symbol: str, size: int) -> Expression:
     return Expression.parse(f"{symbol} == {size}")
-
-
-def _sets_apart(tree: ast.expr) -> bool:
-    """Whether an expression ends in a comparison by which torch excludes a computed size of 0 or 1."""
-    match tree:
-        case ast.BoolOp(_, [*_, last]):
-            return _sets_apart(last)
-        case ast.Compare(_, [*_, operator], [*_, ast.Constant(bound)]):
-            return (type(operator), bound) in ((ast.GtE, 2), (ast.Gt, 1), (ast.NotEq, 1), (ast.NotEq, 0))
-    return False
-
-
-def _holds(condition: Callable[..., Any], sizes: dict[str, int]) -> bool:
-    try:
-        return bool(condition(*sizes.values()))
-    except ArithmeticError:
-        return False
 
 
 def _is_tensor(thing: Any) -> bool:

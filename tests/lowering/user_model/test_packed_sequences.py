@@ -55,6 +55,16 @@ def test_layers(kind, options):
         assert all(map(torch.equal, wanted, found))
 
 
+@pytest.mark.parametrize("kind", [torch.nn.LSTM, torch.nn.GRU])
+def test_the_signature_shows_the_size_of_what_is_packed(kind):
+    op = tracepack.script(Layers(kind).eval())
+    mod = loaded(lambda x, lengths: op(x, lengths), torch.rand(3, 6, 4), torch.tensor([6, 2, 4]))
+    assert mod.inputs[0].shape == ("N", "M", 4)
+    assert mod.json_schema()["properties"]["inputs"]["properties"]["x"]["x-shape"] == ["N", "M", 4]
+    with pytest.raises(tracepack.SignatureError, match="dimension 2 has a wrong size; got 3 in shape"):
+        mod(torch.rand(3, 6, 3), torch.tensor([6, 2, 4]))
+
+
 class Texts(torch.nn.Module):
     """A classifier of texts of any lengths, which come sorted and with a first state of the layer."""
 

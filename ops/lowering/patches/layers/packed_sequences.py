@@ -57,7 +57,11 @@ def _began(original: Any, patch: Patch) -> Callable[..., Any]:
     """`forward` of a recurrent layer: torch makes its first hidden state from a number in a tensor."""
 
     def forward(self: Any, input: Any, hx: Any = None) -> Any:  # torch's name
-        if not patch.needed or hx is not None or not isinstance(input, PackedSequence):
+        if not patch.needed or not isinstance(input, PackedSequence):
+            return original(self, input, hx)
+        if isinstance(self, torch.nn.LSTM):  # it leaves the size of what is packed to its kernel, unlike others
+            self.check_input(input.data, input.batch_sizes)
+        if hx is not None:
             return original(self, input, hx)
         batch, layers = batch_of(input.batch_sizes), self.num_layers * (2 if self.bidirectional else 1)
         hx = input.data.new_zeros((layers, batch, self.proj_size or self.hidden_size))
