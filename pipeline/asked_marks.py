@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ..ops.graph.errors import TracepackError
-from ..ops.graph.operators.names import FLOAT_ONLY, KEY_ORDER, KEYWORD_ORDER, LIST_ONLY, SOME_FLOAT, TENSOR_ONLY
+from ..ops.graph.operators.names import (
+    FLOAT_ONLY,
+    ITEM_FIELDS,
+    KEY_ORDER,
+    KEYWORD_ORDER,
+    LIST_ONLY,
+    SOME_FLOAT,
+    TENSOR_ONLY,
+)
 from ..ops.graph.program import Parameter
 from ..ops.tracing_hook import plainly
 from .recheck.containers import classes_of
@@ -52,6 +60,8 @@ class AskedMarks:
         for index, leaf in enumerate(leaves):
             if isinstance(leaf, list) and any(self._hangs_on_class({index: made}) for made in classes_of(leaf)):
                 found.append((LIST_ONLY, [names[index]]))
+        for index, form in self.replay.examples.lists.items():
+            found += [(ITEM_FIELDS, [names[index], path, *fields]) for path, fields in form.fields()]
         found += self._float_marks(names)
         tensors = [index for index, leaf in enumerate(leaves) if type(leaf) is torch.Tensor]
         hangs = bool(tensors) and self._hangs_on_class(dict.fromkeys(tensors, parameter))

@@ -112,6 +112,8 @@ class Binding:
             case Slot(index):
                 kind = self._parameters.types[index]
                 self._marks.check_class(self._parameters.names[index], value, kind)
+                if self._parameters.names[index] in self._marks.fields:
+                    self._marks.check_fields(self._parameters.names[index], value, kind, self._convert)
                 value = tensor_of_array(value)
                 for array in _arrays(value) if self._written else ():
                     _require_memory(array, index in self._written, where)

@@ -6,6 +6,7 @@ Most functions take these as they come, so a mark is written only where a replay
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
 from typing import Any
 
 import torch
@@ -15,6 +16,7 @@ from ...ops.graph.frozen_class import frozen_object
 from ...ops.graph.graph import Graph, Operator
 from ...ops.graph.operators.names import (
     FLOAT_ONLY,
+    ITEM_FIELDS,
     KEY_ORDER,
     KEYWORD_ORDER,
     LEFT_OUT,
@@ -26,6 +28,7 @@ from ...ops.graph.operators.names import (
 )
 from ...ops.graph.program import Parameters
 from ...ops.graph.types import ListType, ScalarType
+from .stand_ins import require_fields
 
 _OF_CALLS = f"py.{LEFT_OUT}"  # `ways_of` reads it
 
@@ -41,6 +44,7 @@ class Marks:
         lists: the inputs that must be no tuple, and have none where their type has lists.
         tensors: the inputs that must not be a Parameter or of another subclass of tensors.
         some: the inputs that must not have ints for all their floats at once.
+        fields: the inputs that are lists with named tuples: the names of the fields of these by the path to them.
     """
 
     ordered: frozenset[str] = frozenset()
@@ -49,16 +53,21 @@ class Marks:
     lists: frozenset[str] = frozenset()
     tensors: frozenset[str] = frozenset()
     some: frozenset[str] = frozenset()
+    fields: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
 
     @staticmethod
     def of(graph: Graph) -> Marks:
         """The marks among the nodes of a graph."""
         found: dict[str, list[str]] = {name: [] for name in MARKS}
+        fields: dict[str, dict[str, tuple[str, ...]]] = {}
         for node in graph.nodes:
-            if isinstance(node.target, Operator) and is_mark(node.target.name) and node.target.name != _OF_CALLS:
+            if node.target == Operator(f"py.{ITEM_FIELDS}"):
+                about, path = [*map(str, node.args[:2]), "", ""][:2]  # a file may leave them out
+                fields.setdefault(about, {})[path] = tuple(map(str, node.args[2:]))
+            elif isinstance(node.target, Operator) and is_mark(node.target.name) and node.target.name != _OF_CALLS:
                 found[node.target.name.removeprefix("py.")] += map(str, node.args)
         classes = (frozenset(found[name]) for name in (FLOAT_ONLY, LIST_ONLY, TENSOR_ONLY, SOME_FLOAT))
-        return Marks(frozenset(found[KEY_ORDER]), tuple(found[KEYWORD_ORDER]), *classes)
+        return Marks(frozenset(found[KEY_ORDER]), tuple(found[KEYWORD_ORDER]), *classes, fields=fields)
 
     def check_class(self, name: str, value: Any, kind: Any) -> None:
         """Refuses a value whose class the function would see, and the pipeline does not."""
@@ -71,6 +80,20 @@ class Marks:
                 where=f"input {name!r}", expected=wanted.__name__,
                 fix="Pass a list." if wanted is list else "Pass x.data, which is a plain tensor.",
             )  # fmt: skip
+
+    def check_fields(self, name: str, value: Any, kind: Any, convert: bool) -> None:
+        """Refuses tuples in a list of named tuples that have other fields: the pipeline takes them by position.
+
+        Args:
+            name: of the input.
+            value: what is given for it.
+            kind: its type.
+            convert: whether inputs are converted, so that a plain tuple stands for a named one.
+        """
+        fields = self.fields[name]
+        for where, path, part in _all_tuples(kind, value, name, ""):
+            if (names := fields.get(path)) is not None and not (convert and type(part) is tuple):
+                require_fields(part, names, where)
 
     def check(self, feed: Mapping[str, Any], parameters: Parameters, flat: Sequence[Any]) -> None:
         """Refuses arguments in another order, and an int for a float."""
@@ -106,6 +129,21 @@ def _tuples(kind: Any, value: Any) -> Iterator[tuple[Any, ...]]:
             yield from (each for key, inner in kind.items() for each in _tuples(inner, value.get(key)))
         case tuple() | list():
             yield from (each for inner, part in zip(kind, value, strict=True) for each in _tuples(inner, part))
+
+
+def _all_tuples(kind: Any, value: Any, where: str, path: str) -> Iterator[tuple[str, str, Any]]:
+    """The tuples that stand where a type has some, each with its place and the path to it in the type."""
+    match kind:
+        case ListType(item) if isinstance(value, list | tuple):
+            for number, part in enumerate(value):
+                yield from _all_tuples(item, part, f"{where}[{number}]", f"{path}[]")
+        case dict() if isinstance(value, Mapping):
+            for key in kind.keys() & value.keys():
+                yield from _all_tuples(kind[key], value[key], f"{where}[{key!r}]", f"{path}[{key!r}]")
+        case tuple() if isinstance(value, tuple):
+            yield where, path, value
+            for number, (inner, part) in enumerate(zip(kind, value, strict=False)):
+                yield from _all_tuples(inner, part, f"{where}[{number}]", f"{path}[{number}]")
 
 
 def _floats(kind: Any, value: Any) -> Iterator[Any]:

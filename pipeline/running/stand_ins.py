@@ -55,15 +55,24 @@ def items_of(record: Record, value: Any, where: str, convert: bool) -> Any:
         return tuple(value)
     if convert and isinstance(value, Mapping) and value.keys() == {*names}:
         return tuple(value[name] for name in names)
-    if (fields := getattr(kind, "_fields", names)) != names:
+    require_fields(value, names, where)
+    return value
+
+
+def require_fields(value: Any, names: tuple[str, ...], where: str) -> None:
+    """Refuses what is no named tuple with some fields; what a file holds as one has no names.
+
+    Raises:
+        SignatureError: it has other fields, or none by name.
+    """
+    if (fields := getattr(type(value), "_fields", names)) != names:
         raise SignatureError("a named tuple has other fields", where=f"input {where!r}", got=fields, expected=names)
-    if kind is tuple:
+    if type(value) is tuple:
         raise SignatureError(
             "a plain tuple has no names", where=f"input {where!r}", got=f"tuple of {len(value)}",
             expected=f"a named tuple with the fields {', '.join(names)}",
             fix="Any class of named tuples with these fields does; load(..., convert=True) takes a tuple.",
         )  # fmt: skip
-    return value
 
 
 def fixed(value: Any) -> Any:
@@ -107,15 +116,27 @@ def fix_of(value: Any, tree: Any, where: str) -> str:
     if isinstance(value, torch.device) and type(tree) is str:
         return _AS_TEXT
     name = where.partition("[")[0].partition(".")[0]
+    named = fixed(value) if tree is None else tree
+    if isinstance(named, Literal):
+        return _OF_NAMED.get(named.kind, "")
     if tree is None and name == where:
         return _OF_NONE.format(name)
     if tree is None:
         return _OF_ENTRY if isinstance(value, int | float | str) else _WITH_EXAMPLE
-    return _WITH_EXAMPLE if isinstance(tree, Literal) else _OF_DEFAULT.format(name)
+    return _OF_DEFAULT.format(name)
 
 
 _AS_TEXT = "Pass str(device): the example was a text."
 _WITH_EXAMPLE = "Trace the function with an example of it that is a tensor, a number or a string."
+_OF_NAMED = {
+    "dtype": "Trace the function once for each dtype, or let it take a bool or a text and choose by it: "
+    "x.double() if double else x.float().",
+    "device": "Leave the device out of the function: load(path, device=...) chooses it.",
+    "enum": "Let the function take the value of the member, a number or a text, and compare that.",
+    "slice": "Let the function take the numbers, and write x[start:stop].",
+    "range": "Let the function take the numbers, and write range(start, stop).",
+}
+"""What to do where the signature holds a thing by its name, by the kind of the thing."""
 _OF_ENTRY = "Trace with an example that is no None; let float('nan'), -1 or '' stand for a value that may be missing."
 _OF_DEFAULT = "Trace the function with an example of it, {0}={0}, in place of its default: calls may then give any."
 _OF_NONE = (

@@ -180,7 +180,7 @@ def _item(value: Any, kind: Any, name: str) -> Any:
         return {key: _item(value[str(key)], part, f"{name}[{key!r}]") for key, part in kind.items()} if alike else value
     if isinstance(kind, tuple):
         alike = isinstance(value, list) and len(value) == len(kind)
-        return tuple(_item(*pair, name) for pair in zip(value, kind, strict=True)) if alike else value
+        return Items(_item(*pair, name) for pair in zip(value, kind, strict=True)) if alike else value
     return to_input(value, kind, name)
 
 

@@ -246,3 +246,76 @@ def test_kinds_that_no_signature_holds_say_what_to_pass():
                          ({1, 2}, "Pass a sorted list, and make the set in the function")):  # fmt: skip
         with pytest.raises(tracepack.SignatureError, match=words):
             tracepack.trace(lambda x: len(x), value)
+
+
+class Colour(Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+def _in_dtype(x, dtype=torch.float32):
+    return x.to(dtype)
+
+
+def _with_none(x, dtype=None):
+    return x if dtype is None else x.to(dtype)
+
+
+CPU = torch.device("cpu")
+
+
+def _on_device(x, device=CPU):
+    return x.to(device)
+
+
+def _coloured(x, colour=Colour.RED):
+    return x if colour is Colour.RED else -x
+
+
+def _cut(x, part=slice(0, 2)):
+    return x[part]
+
+
+def _walked(x, places=range(2)):
+    return [x[place] for place in places]
+
+
+@pytest.mark.parametrize(
+    ("process", "other", "form"),
+    [
+        (_in_dtype, torch.float64, "once for each dtype, or let it take a bool or a text and choose by it"),
+        (_with_none, torch.float64, "once for each dtype, or let it take a bool or a text and choose by it"),
+        (_on_device, torch.device("meta"), r"Leave the device out of the function: load\(path, device=...\)"),
+        (_coloured, Colour.BLUE, "Let the function take the value of the member, a number or a text"),
+        (_cut, slice(0, 3), r"Let the function take the numbers, and write x\[start:stop\]"),
+        (_walked, range(3), r"Let the function take the numbers, and write range\(start, stop\)"),
+    ],
+)
+def test_what_a_signature_holds_by_name_shows_the_form_for_others(process, other, form):
+    mod = tracepack.trace(process, torch.rand(4))
+    with pytest.raises(tracepack.SignatureError, match=f"a fixed value differs.*{form}"):
+        mod(torch.rand(4), other)
+
+
+def _doubled(x, double):
+    return x.double() if double else x.float()
+
+
+def _of_value(x, colour):
+    return x if colour == "red" else -x
+
+
+@pytest.mark.parametrize(
+    ("process", "example", "other"),
+    [
+        (_doubled, (False,), (True,)),
+        (_of_value, ("red",), ("blue",)),
+        (lambda x, start, stop: x[start:stop], (0, 2), (1, 4)),
+        (lambda x, start, stop: sum(x[place] for place in range(start, stop)), (0, 2), (1, 4)),
+    ],
+)
+def test_the_forms_that_are_shown_take_others(process, example, other):
+    x = torch.rand(4)
+    found, wanted = tracepack.trace(process, x, *example)(x, *other), process(x, *other)
+    assert found.dtype == wanted.dtype
+    assert torch.equal(found, wanted)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import json
+from collections import namedtuple
 from typing import Any
 
 import pytest
@@ -98,3 +100,52 @@ def test_an_int_among_floats_where_the_answer_hangs_on_it() -> None:
 def test_ints_are_taken_for_the_floats_of_a_list_where_they_give_the_same(process: Any) -> None:
     got, wanted = saved(process, [1.5, 2.5])([3, 4]), process([3, 4])
     assert repr(got) == repr(wanted)
+
+
+Point = namedtuple("Point", "x y")
+Turned = namedtuple("Turned", "y x")
+Box = namedtuple("Box", "corner size")
+ONE, OTHER = Point(1.0, 2.0), Turned(2.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("process", "example", "other", "where"),
+    [
+        (lambda rows: [row.x - row.y for row in rows], [ONE, ONE], [ONE, OTHER], "rows[1]"),
+        (lambda rows: [row["k"].x for row in rows], [{"k": ONE}] * 2, [{"k": OTHER}], "rows[0]['k']"),
+        (lambda rows: [row.corner.x for row in rows], [Box(ONE, 1)] * 2, [Box(OTHER, 1)], "rows[0][0]"),
+        (lambda rows: [sum(p.x for p in row) for row in rows], [[ONE], [ONE] * 2], [[OTHER]], "rows[0][0]"),
+        (lambda d: [row.x for row in d["rows"]], {"rows": [ONE, ONE]}, {"rows": [OTHER]}, "d['rows'][0]"),
+        (lambda rows: [row.x for row in rows], [Point(X, 1)] * 2, [Turned(1, X)], "rows[0]"),
+    ],
+)
+def test_named_tuples_in_lists_have_the_fields_of_the_example(
+    process: Any, example: Any, other: Any, where: str
+) -> None:
+    traced = tracepack.trace(process, example)
+    file = io.BytesIO()
+    traced.save(file)
+    for mod in (traced, tracepack.load(file.getvalue()), tracepack.load(file.getvalue(), convert=True)):
+        for _ in range(2):
+            assert repr(mod(example)) == repr(process(example))
+            with pytest.raises(tracepack.SignatureError, match="a named tuple has other fields") as caught:
+                mod(other)
+            assert where in str(caught.value)
+
+
+def test_plain_tuples_in_a_list_of_named_ones() -> None:
+    file = io.BytesIO()
+    tracepack.trace(lambda rows: [row.x - row.y for row in rows], [ONE, ONE]).save(file)
+    with pytest.raises(tracepack.SignatureError, match=r"input 'rows\[1\]': a plain tuple has no names.*fields x, y"):
+        tracepack.load(file.getvalue())([ONE, (1.0, 2.0)])
+    assert tracepack.load(file.getvalue(), convert=True)([ONE, (5.0, 2.0)]) == [-1.0, 3.0]
+    other = namedtuple("Elsewhere", "x y")
+    assert tracepack.load(file.getvalue())([other(5.0, 2.0)]) == [3.0]
+
+
+def test_named_tuples_in_lists_come_from_json_and_from_examples(tmp_path: Any) -> None:
+    from tracepack.pipeline.signature.feeds import build_feed
+
+    mod = saved(lambda rows: [row.x - row.y for row in rows], [ONE, ONE])
+    feed = build_feed(mod.program.parameters, json.loads('{"rows": [[5.0, 2.0]]}'))
+    assert mod.run(feed) == [3.0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +38,14 @@ class ItemForm:
         if self.kind is dict:
             return {key: _held(form, item[key], leaf) for key, form in self.parts}
         return tuple(_held(form, item[place], leaf) for place, form in self.parts)
+
+    def fields(self, path: str = "[]") -> Iterator[tuple[str, tuple[str, ...]]]:
+        """The names of the fields of named tuples, each with the path to them: ``[]`` is any item of a list."""
+        if (names := getattr(self.kind, "_fields", None)) is not None:
+            yield path, names
+        for key, form in self.parts:
+            if form is not None:
+                yield from form.fields(path + ("[]" if self.kind is list else f"[{key!r}]"))
 
     def given(self, item: Any, recorder: Recorder | None) -> Any:
         """What the function gets for what a graph holds."""
