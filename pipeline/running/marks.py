@@ -66,8 +66,11 @@ class Marks:
                 fields.setdefault(about, {})[path] = tuple(map(str, node.args[2:]))
             elif isinstance(node.target, Operator) and is_mark(node.target.name) and node.target.name != _OF_CALLS:
                 found[node.target.name.removeprefix("py.")] += map(str, node.args)
-        classes = (frozenset(found[name]) for name in (FLOAT_ONLY, LIST_ONLY, TENSOR_ONLY, SOME_FLOAT))
-        return Marks(frozenset(found[KEY_ORDER]), tuple(found[KEYWORD_ORDER]), *classes, fields=fields)
+        floats, lists, tensors, some = (
+            frozenset(found[name]) for name in (FLOAT_ONLY, LIST_ONLY, TENSOR_ONLY, SOME_FLOAT)
+        )
+        ordered, keywords = frozenset(found[KEY_ORDER]), tuple(found[KEYWORD_ORDER])
+        return Marks(ordered, keywords, floats, lists, tensors, some, fields)
 
     def check_class(self, name: str, value: Any, kind: Any) -> None:
         """Refuses a value whose class the function would see, and the pipeline does not."""

@@ -15,6 +15,7 @@ from typing import Any
 from ...ops.graph.graph import Graph, Node, Operator, Record, Value
 from ...ops.graph.traverse import leaves
 from ...ops.graph.types import ANY, BOOL, FLOAT, INT, STR, STRINGS, ListType, ScalarType, TensorType, Type
+from .text_results import gives_text
 
 MOST_TURNS, DEEPEST = 4, 20
 _NUMBERS = (INT, FLOAT)
@@ -72,8 +73,8 @@ class _Nothing:
 NOTHING = _Nothing()
 
 
-def containers(graph: Graph) -> Mapping[int, ListType | DictType | OptionalType]:
-    """The ids of results of unknown kinds -> what lists and dicts hold, and what is not None is."""
+def containers(graph: Graph) -> Mapping[int, ListType | DictType | OptionalType | ScalarType]:
+    """The ids of results of unknown kinds -> what lists and dicts hold, what is not None is, and that one is a text."""
     asked = {id(leaf) for leaf in leaves(graph.output) if isinstance(leaf, Value) and leaf.type == ANY}
     if not asked:
         return {}
@@ -82,7 +83,7 @@ def containers(graph: Graph) -> Mapping[int, ListType | DictType | OptionalType]
     return {
         key: kind
         for key, kind in kinds.items()
-        if isinstance(kind, ListType | DictType | OptionalType) and _is_known(kind)
+        if (isinstance(kind, ListType | DictType | OptionalType) and _is_known(kind)) or kind == STR
     }
 
 
@@ -302,6 +303,11 @@ def _with_entry(args: Sequence[Any], given: Sequence[Any]) -> Any:
     return None
 
 
+def _of_block(args: Sequence[Any], given: Sequence[Any]) -> Any:
+    """The kind of what a block of plain Python gives, where it is a text in any case."""
+    return STR if gives_text(given[0], args[2:]) else None
+
+
 def _of_dict(part: Callable[[DictType], Any]) -> Callable[[Sequence[Any], Any], Any]:
     return lambda args, _: _list_of(part(args[0])) if args and isinstance(args[0], DictType) else None
 
@@ -321,6 +327,7 @@ _OF: dict[str, Callable[[Sequence[Any], Sequence[Any]], Any]] = {
     "zip_strict": lambda args, _: ListType(tuple(map(_item, args))),
     "enumerate": lambda args, _: ListType((INT, _item(args[0]))),
     "runs": lambda *_: ListType((INT, INT)),
+    "plain_code": lambda args, given: _of_block(args, given) if given[1:2] == ("any",) else _BY_TYPE,
     "cat_strings": lambda args, _: reduce(_joined, args, NOTHING),
     **{name: lambda args, _: _list_of(_item(args[0])) for name in _SAME},
 }

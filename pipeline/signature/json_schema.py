@@ -9,7 +9,7 @@ from ...ops.graph.graph import Graph, Literal, Record
 from ...ops.graph.program import Parameters, Slot
 from ...ops.graph.types import ListType, TensorType, Type
 from .container_kinds import DictType, OptionalType, containers
-from .fields import type_of_output
+from .fields import arrays_of, type_of_output
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _SCALARS: dict[str, dict[str, Any]] = {
@@ -37,7 +37,10 @@ def json_schema(name: str, parameters: Parameters, graph: Graph) -> dict[str, An
         "$schema": DIALECT,
         "title": name,
         "type": "object",
-        "properties": {"inputs": inputs, "outputs": _tree(graph.output, _output(containers(graph)))},
+        "properties": {
+            "inputs": inputs,
+            "outputs": _tree(graph.output, _output({**arrays_of(graph), **containers(graph)})),
+        },
     }
 
 
@@ -49,7 +52,7 @@ def _input(parameters: Parameters) -> Callable[[Any], dict[str, Any]]:
     return lambda leaf: _of_type(parameters.types[leaf.index]) if isinstance(leaf, Slot) else {"const": _json(leaf)}
 
 
-def _output(held: Mapping[int, ListType | DictType | OptionalType]) -> Callable[[Any], dict[str, Any]]:
+def _output(held: Mapping[int, Type | DictType | OptionalType]) -> Callable[[Any], dict[str, Any]]:
     def schema(leaf: Any) -> dict[str, Any]:
         kind = held.get(id(leaf)) or type_of_output(leaf)
         return {"const": _json(leaf)} if kind is None else _of_type(kind)

@@ -113,3 +113,35 @@ def test_a_size_of_a_result_is_no_number_where_no_run_of_other_sizes_shows_it() 
     mod = tracepack.trace(process, torch.rand(120))  # 121 rows, too, give nine windows
     assert mod.outputs[0].shape == (None, 104)
     assert mod(torch.rand(131))[0].shape == (14, 104)
+
+
+def _percent(text):
+    return "%d%%" % len(text)  # noqa: UP031  # the form that is tested
+
+
+def _lowered(text):
+    return str.lower(text)
+
+
+def _padded(text):
+    width = len(text) + 2
+    return f"{text:>{width}}"
+
+
+@pytest.mark.parametrize("process", [_percent, _lowered, _padded])
+def test_a_text_that_a_block_gives_is_one(process: Any) -> None:
+    mod = tracepack.trace(process, "Ab")
+    assert [(field.kind, field.type) for field in mod.outputs] == [("str", None)]
+    assert mod.json_schema()["properties"]["outputs"] == {"type": "string"}
+    assert mod("Abc") == process("Abc")
+
+
+def test_arrays_have_the_dtype_and_the_sizes_of_the_tensor_that_they_are() -> None:
+    mod = tracepack.trace(lambda x: (x.numpy() * 2, -x.numpy(), x.numpy().sum(0)), torch.rand(3, 4))
+    sized = ("array", "float32", ("N", "M"))
+    assert [(field.kind, field.dtype, field.shape) for field in mod.outputs] == [sized, sized, ("array", None, None)]
+    schema = mod.json_schema()["properties"]["outputs"]
+    first = schema["prefixItems"][0]
+    assert (first["x-dtype"], first["x-shape"]) == ("float32", ["N", "M"])
+    assert schema["prefixItems"][2] == {"type": "array"}
+    jsonschema.validate([part.tolist() for part in mod(torch.rand(2, 5))], schema)

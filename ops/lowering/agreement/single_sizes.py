@@ -24,7 +24,7 @@ _LARGEST = 64  # of the sizes of two symbols at which a guard is looked at
 _FEW = 4  # sizes that are tried one by one; of a box of more, its corners and its middle are
 
 
-class Trial(Protocol):
+class SizeTrial(Protocol):
     """Runs model and body at other sizes than those of the example."""
 
     def agrees_at(self, sizes: Mapping[str, int], tensors: Leaves) -> bool:
@@ -37,7 +37,7 @@ class Trial(Protocol):
 
 
 @dataclass(frozen=True)
-class _Box:
+class _SizeBox:
     """Sizes of some symbols, each from the least to the largest."""
 
     ends: tuple[tuple[str, int, int], ...]
@@ -63,7 +63,7 @@ class _Box:
 
 
 def allowing(
-    guards: Sequence[Expression], present: Mapping[str, int], trial: Trial, tensors: Leaves
+    guards: Sequence[Expression], present: Mapping[str, int], trial: SizeTrial, tensors: Leaves
 ) -> list[Expression]:
     """The guards, where those that set computed sizes apart allow the sizes at which model and body agree.
 
@@ -80,7 +80,7 @@ def allowing(
     def agrees(sizes: Mapping[str, int]) -> bool:
         return time.perf_counter() < until and trial.agrees_at(sizes, tensors)
 
-    found, boxes = list[Expression](), list[_Box]()
+    found, boxes = list[Expression](), list[_SizeBox]()
     for part in parts:
         own = [] if part in others else list(_agreeing(part, others, present, agrees))
         boxes += own
@@ -139,7 +139,7 @@ def _agreeing(
     others: Sequence[Expression],
     present: Mapping[str, int],
     agrees: Callable[[Mapping[str, int]], bool],
-) -> Iterator[_Box]:
+) -> Iterator[_SizeBox]:
     """Sizes that a guard excludes and the others do not, and at which model and body agree."""
     symbols = sorted(guard.symbols)
     if len(symbols) > _MOST_SYMBOLS:
@@ -159,7 +159,7 @@ def _agreeing(
             yield from (_of_point(point) for point in inside[-_FEW:] if agrees(point))
 
 
-def _boxes(points: Sequence[dict[str, int]], symbols: Sequence[str]) -> Iterator[tuple[_Box, list[dict[str, int]]]]:
+def _boxes(points: Sequence[dict[str, int]], symbols: Sequence[str]) -> Iterator[tuple[_SizeBox, list[dict[str, int]]]]:
     """Boxes with the points in them: of one symbol the runs of sizes that follow each other."""
     runs = list[list[dict[str, int]]]()
     for point in points:
@@ -173,21 +173,21 @@ def _boxes(points: Sequence[dict[str, int]], symbols: Sequence[str]) -> Iterator
         for _, least, most in ends:
             count *= most - least + 1
         if count == len(run):
-            yield _Box(ends), run
+            yield _SizeBox(ends), run
         elif len(run) <= _FEW:
             yield from ((_of_point(point), [point]) for point in run)
 
 
-def _of_point(point: Mapping[str, int]) -> _Box:
-    return _Box(tuple((name, size, size) for name, size in point.items()))
+def _of_point(point: Mapping[str, int]) -> _SizeBox:
+    return _SizeBox(tuple((name, size, size) for name, size in point.items()))
 
 
-def _together(boxes: Sequence[_Box], symbols: Sequence[str]) -> Iterator[tuple[dict[str, int], Expression]]:
+def _together(boxes: Sequence[_SizeBox], symbols: Sequence[str]) -> Iterator[tuple[dict[str, int], Expression]]:
     """Sizes of several symbols at once, with the guard against them: what is right one by one may not be together."""
     ones = [_of_point({symbol: 1}) for symbol in symbols]
     pairs = [*combinations(boxes, 2), *product(boxes, ones)]
     whole = dict[str, int]()
-    several = list[_Box]()
+    several = list[_SizeBox]()
     for box in boxes:
         if not box.largest().keys() & whole.keys():
             whole |= box.largest()
