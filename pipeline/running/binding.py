@@ -20,7 +20,7 @@ from ...ops.graph.types import STRINGS, ListType, TensorType, Type
 from ...ops.runtime.checks import check_item, not_a_tensor, wrong_keys
 from .handed import Looking
 from .marks import Marks
-from .stand_ins import fix_of, fixed, is_device, is_traced_list, items_of, plain_value, same, tensor_of_array
+from .stand_ins import fix_of, fixed, is_device, is_traced_list, items_of, named, plain_value, same, tensor_of_array
 
 
 class Binding:
@@ -112,8 +112,8 @@ class Binding:
             case Slot(index):
                 kind = self._parameters.types[index]
                 self._marks.check_class(self._parameters.names[index], value, kind)
-                if self._parameters.names[index] in self._marks.fields:
-                    self._marks.check_fields(self._parameters.names[index], value, kind, self._convert)
+                for found in self._marks.named_tuples(self._parameters.names[index], value, kind, self._convert):
+                    named(*found)
                 value = tensor_of_array(value)
                 for array in _arrays(value) if self._written else ():
                     _require_memory(array, index in self._written, where)

@@ -28,7 +28,6 @@ from ...ops.graph.operators.names import (
 )
 from ...ops.graph.program import Parameters
 from ...ops.graph.types import ListType, ScalarType
-from .stand_ins import require_fields
 
 _OF_CALLS = f"py.{LEFT_OUT}"  # `ways_of` reads it
 
@@ -84,8 +83,10 @@ class Marks:
                 fix="Pass a list." if wanted is list else "Pass x.data, which is a plain tensor.",
             )  # fmt: skip
 
-    def check_fields(self, name: str, value: Any, kind: Any, convert: bool) -> None:
-        """Refuses tuples in a list of named tuples that have other fields: the pipeline takes them by position.
+    def named_tuples(
+        self, name: str, value: Any, kind: Any, convert: bool
+    ) -> Iterator[tuple[Any, tuple[str, ...], str]]:
+        """The tuples in a list that must be named ones, which are taken by position: with fields and place.
 
         Args:
             name: of the input.
@@ -93,10 +94,10 @@ class Marks:
             kind: its type.
             convert: whether inputs are converted, so that a plain tuple stands for a named one.
         """
-        fields = self.fields[name]
-        for where, path, part in _all_tuples(kind, value, name, ""):
+        fields = self.fields.get(name, {})
+        for where, path, part in _all_tuples(kind, value, name, "") if fields else ():
             if (names := fields.get(path)) is not None and not (convert and type(part) is tuple):
-                require_fields(part, names, where)
+                yield part, names, where
 
     def check(self, feed: Mapping[str, Any], parameters: Parameters, flat: Sequence[Any]) -> None:
         """Refuses arguments in another order, and an int for a float."""

@@ -55,11 +55,11 @@ def items_of(record: Record, value: Any, where: str, convert: bool) -> Any:
         return tuple(value)
     if convert and isinstance(value, Mapping) and value.keys() == {*names}:
         return tuple(value[name] for name in names)
-    require_fields(value, names, where)
+    named(value, names, where)
     return value
 
 
-def require_fields(value: Any, names: tuple[str, ...], where: str) -> None:
+def named(value: Any, names: tuple[str, ...], where: str) -> None:
     """Refuses what is no named tuple with some fields; what a file holds as one has no names.
 
     Raises:
