@@ -161,8 +161,9 @@ def lower_itself(
                     if not _takes(body, tensors):
                         error = error or fixes_ones(name)
                         continue
+                    chooses = flat.heard.chooses_by_sizes or _has_script(model)
                     with NestedRows() as nested:
-                        body, spec = prove(body, tensors, reference, asks)
+                        body, spec = prove(body, tensors, reference, asks, chooses)
                     nested.refuse(name)
                     require_plain_way(body, tensors, reference, flat.heard)
                     if questions.asks:

@@ -27,7 +27,7 @@ from ..runtime.state import is_stateful
 from .agreement.single_sizes import allowing, holds_at, sets_apart
 from .call import Leaves, separate
 from .convert.layout_guards import grown, stepped, with_layouts
-from .convert.other_data import is_even, masked, uneven
+from .convert.other_data import hard, is_even, masked, uneven
 from .layouts import ALWAYS, laid_out, where_asked
 
 
@@ -55,7 +55,9 @@ _FAST_PATHS = (
 )
 
 
-def prove(body: Body, tensors: Leaves, reference: Callable[[], Reference], asks: bool = False) -> tuple[Body, Any]:
+def prove(
+    body: Body, tensors: Leaves, reference: Callable[[], Reference], asks: bool = False, chooses: bool = True
+) -> tuple[Body, Any]:
     """Compares a body with the model on the examples, and decides which sizes of 0 and 1 the body takes.
 
     Args:
@@ -63,6 +65,7 @@ def prove(body: Body, tensors: Leaves, reference: Callable[[], Reference], asks:
         tensors: the example.
         reference: makes the model in its initial state.
         asks: whether the model asks for strides.
+        chooses: whether its code may choose by sizes that are computed, which guards on these then hold.
 
     Returns:
         The body with its guards, and torch's description of the containers of the result.
@@ -87,7 +90,7 @@ def prove(body: Body, tensors: Leaves, reference: Callable[[], Reference], asks:
         tried = [size for size in (1, 0) if size != least - 1]
         guards = [*(checker.relaxed(guard, symbol, tried, tensors) for guard in guards), *bounds]
     present = {name: size_of(tensors[index], dim) for name, (index, dim) in body.facts.symbols.items()}
-    guards = allowing(guards, present, checker, tensors)
+    guards = guards if chooses else allowing(guards, present, checker, tensors)
     guards += checker.together_only(guards, tensors)
     if checker.hangs_on_layout(tensors):
         body = replace(body, graph=with_layouts(body.graph, tensors, checker.reads_strides(tensors)))
@@ -102,6 +105,7 @@ class _Checker:
         self.trusts = any(call.kernel.trusts_values for call in calls)
         self._moves = is_stateful(body.graph) or bool(touched(body.graph).constants())
         self._plan: Plan | None = None
+        self._hard: list[bool] | None = None  # whether both agree on such numbers at the example's sizes
 
     def plan(self) -> Plan:
         """A plan in its initial state, which is made anew only where runs change it."""
@@ -129,12 +133,7 @@ class _Checker:
                     fix="Switch the randomness off, or take the random tensor as an input.",
                 )
         if not same_leaves(wanted, got):
-            raise LoweringError(
-                _OTHER_RESULTS,
-                where=where,
-                got=difference(wanted, got),
-                fix=_FAST_PATHS,
-            )
+            raise LoweringError(_OTHER_RESULTS, where=where, got=difference(wanted, got), fix=_FAST_PATHS)
         if model.changed:
             self.require_state(model, plan, tensors)
         return spec
@@ -255,7 +254,15 @@ class _Checker:
             tensors = [torch.zeros_like(t) if _is_tensor(t) else t for t in tensors]
         small = self._sized(sizes, tensors)
         found = self._alike(small)  # whole numbers may be lengths, too large for this size
-        return found is True or (found is None and self._alike([_clamped(t, least) for t in small]) is True)
+        if found is None:
+            return self._alike([_clamped(t, least) for t in small]) is True
+        return found and (least == 0 or self.trusts or not self._differs_on_hard(small, tensors))
+
+    def _differs_on_hard(self, small: Leaves, tensors: Leaves) -> bool:
+        """Whether numbers that few examples hold show a difference, which they do not show at the example's sizes."""
+        if self._hard is None:
+            self._hard = [not self.differs(each) for each in hard(tensors)]
+        return any(held and self.differs(each) for held, each in zip(self._hard, hard(small), strict=False))
 
     def agrees(self, symbols: Sequence[str], size: int, tensors: Leaves) -> bool:
         """Whether model and body agree where some symbols have the same other size."""

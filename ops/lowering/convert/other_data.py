@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -31,6 +32,32 @@ def masked(thing: Any, mask: bool) -> Any:
         return thing if bool((thing == mask).all()) else _filled(thing, mask)
     adds = thing.is_floating_point() and bool(thing.isneginf().any())  # one that is added to scores
     return _filled(thing, -torch.inf if mask else 0.0) if adds else thing
+
+
+_FACTORS = (1.0, -30.0, 1e3, -1e5, 0.0)
+_NO_NUMBERS = (1.0, torch.nan, 1.0, 1.0, torch.inf, 1.0, -torch.inf)
+
+
+def hard(tensors: Sequence[Any]) -> Iterator[list[Any]]:
+    """The tensors with floating numbers that few examples hold: large and negative ones, NaN and infinities.
+
+    A model that bounds or cleans its numbers at one size alone shows it by these.
+    """
+    if any(isinstance(each, torch.Tensor) and _is_floating(each) for each in tensors):
+        for factors in (_FACTORS, _NO_NUMBERS):
+            yield [_times(each, factors) for each in tensors]
+
+
+def _is_floating(tensor: torch.Tensor) -> bool:
+    return tensor.layout is torch.strided and tensor.dtype.is_floating_point and tensor.numel() > 0
+
+
+def _times(thing: Any, factors: Sequence[float]) -> Any:
+    if not isinstance(thing, torch.Tensor) or not _is_floating(thing):
+        return thing
+    count = -(-thing.numel() // len(factors))
+    cycle = torch.tensor(factors, dtype=torch.float64, device=thing.device).repeat(count)[: thing.numel()]
+    return (thing.detach().double() * cycle.reshape(thing.shape)).to(thing.dtype)
 
 
 def _filled(tensor: torch.Tensor, value: float) -> torch.Tensor:

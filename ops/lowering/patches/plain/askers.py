@@ -47,6 +47,7 @@ class Heard:
     Attributes:
         told: whether libraries are told of the export.
         compares_bools: whether a function of the model compares with True or False by `is`.
+        chooses_by_sizes: whether other code than torch's chose by sizes that are computed.
         own: the questions of the user's own code, with the line of each.
         libraries: those of installed packages.
         modes: how many modes for functions and for operators there are around the model.
@@ -55,6 +56,7 @@ class Heard:
 
     told: bool = False
     compares_bools: bool = False
+    chooses_by_sizes: bool = False
     own: dict[tuple[str, int], tuple[str, SourceLine]] = field(default_factory=dict)
     libraries: dict[tuple[str, int], tuple[str, SourceLine]] = field(default_factory=dict)
     modes: tuple[int, int] = (0, 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..lock import Patched
-from . import mode_questions, plain_types, size_identity
+from . import mode_questions, plain_types, size_choices, size_identity
 from .askers import Heard, hearing
 
 
@@ -16,7 +16,7 @@ class PlainAnswers(Patched):
 
     def __init__(self, heard: Heard) -> None:
         identity = size_identity.PATCHES if heard.compares_bools else ()
-        super().__init__(*plain_types.PATCHES, *mode_questions.PATCHES, *identity)
+        super().__init__(*plain_types.PATCHES, *mode_questions.PATCHES, *size_choices.PATCHES, *identity)
         self.heard = heard
 
     def make(self) -> None:
