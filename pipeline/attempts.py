@@ -28,6 +28,7 @@ from .patches.python.loops.constants import Key, attempting
 from .pipeline import Pipeline
 from .recheck.answers import difference
 from .recheck.mismatch import DIFFERS
+from .recheck.reach.objects import Objects
 from .recheck.uninitialised import examples_within
 from .recheck.vary import clones
 
@@ -49,13 +50,19 @@ class GivenUp(list[Any]):
 
     def __init__(self, before: Iterable[Any] = ()) -> None:
         super().__init__(before)
-        self.mixed, self.notes = set[str](), list[str]()
+        self.mixed, self.notes, self._reached = set[str](), list[str](), list[Objects]()
+
+    def reach(self, process: Any) -> Objects:
+        """What a function can reach before one more recording."""
+        self._reached.append(Objects(process))
+        return self._reached[-1]
 
     @contextmanager
     def with_first_cause(self) -> Iterator[None]:
         """While it is entered, a refusal that only follows from lists of fixed length gives way to that of the others.
 
-        Code that takes plain numbers was given the items one by one then, and it fails inside of itself.
+        Code that takes plain numbers was given the items one by one then, and it fails inside of itself. In the end
+        the caches that the function filled keep nothing that it wrote to.
         """
         try:
             with noting_mixed(self.mixed), calls_of_trace():
@@ -68,6 +75,9 @@ class GivenUp(list[Any]):
             if not isinstance(first, RecordError) or first.where != error.where or not _follows(error):
                 raise
             raise (error if _follows(first) else first) from None
+        finally:
+            for objects in self._reached:
+                objects.empty_caches()
 
 
 def _follows(error: RecordError) -> bool:

@@ -15,10 +15,10 @@ from ..ops.graph.errors import GuardError, RecordError, TracepackError, add_plac
 from ..ops.runtime.user_code import attribute, codes_in, first_line, library_lines, own_line, raising_line
 from ..ops.tracing_hook import plainly
 from .examples import Examples
-from .patches.plain_code.written_codes import code_as_written
 from .patches.print import muted
 from .proxies.sets import UNORDERED
 from .recheck.mismatch import UNSEEN
+from .recheck.reach.written.written_codes import code_as_written
 from .recording.guards import ON_ARRAYS
 from .recording.recorder import Recorder
 from .recording.rollback import Undo

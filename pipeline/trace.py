@@ -125,7 +125,7 @@ def _attempted(process: Callable[..., Any], given: Sequence[Given]) -> Attempted
         earlier = GivenUp(before)
         with earlier.with_first_cause():
             free, lines = _with_free_lists(process, given, earlier)
-            found = free or _recorded(process, examined, names, Objects(process), earlier)
+            found = free or _recorded(process, examined, names, earlier.reach(process), earlier)
             return Attempted(found, [*lines_on(process, given, found.program.parameters), *lines], earlier)
 
     return with_choices_anew(process, attempt)
@@ -141,7 +141,7 @@ def _with_free_lists(
     if not lists:
         return None, []
     try:
-        found = _recorded(process, examined, names, Objects(process), earlier)
+        found = _recorded(process, examined, names, earlier.reach(process), earlier)
     except Exception as error:  # the recording of lists of fixed lengths says what is wrong
         earlier.of_lists = error
         return None, [] if unpacks(error) else lengths(lists, error)

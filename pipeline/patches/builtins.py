@@ -36,6 +36,7 @@ from ..proxies.values.call_only import refuse_asked
 from ..proxies.values.library_value import LibraryValue
 from ..proxies.values.maybe import MaybeThing
 from ..proxies.values.members import TracedMember
+from ..recheck.reach.written.written_codes import remember
 from ..recording.branch import Branch
 from ..rules.number_or_tensor import number_behind, number_of
 from .identity_tests import compares_identity, with_identity
@@ -45,7 +46,6 @@ from .library.extremes import running as _active
 from .library.hashes import hashed
 from .library.values.one_object import refuse_another
 from .plain_code.calling import BLOCKS
-from .plain_code.written_codes import remember
 from .python.callees import register
 from .python.conditions.own_answers import own_length
 from .python.dunders import OPERATORS, looks_up_operators, operator_of, refuse_kept_operators

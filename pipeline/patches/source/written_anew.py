@@ -18,8 +18,8 @@ from typing import Any
 
 from ....ops.runtime.interrupts.unheard import Unheard
 from ....ops.runtime.user_code import codes_in
+from ...recheck.reach.written.written_codes import code_as_written
 from ..plain_code.statements.regions import with_blocks
-from ..plain_code.written_codes import code_as_written
 from .choice_expressions import OWN_SIDE, ChoiceExpressions
 from .choice_statements import FunctionBody
 from .forms_of_choices import copied

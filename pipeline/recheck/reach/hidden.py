@@ -38,9 +38,9 @@ def access(thing: Any) -> Access | None:
     """A name for an object, and functions that read and set its content; None for other kinds."""
     match thing:
         case bytearray() if len(thing) <= MOST_BYTES:
-            return "a bytearray", lambda: {"": bytes(thing)}, lambda items: _refill(thing, items[""])
+            return BYTEARRAY, lambda: {"": bytes(thing)}, lambda items: _refill(thing, items[""])
         case array() if len(thing) * thing.itemsize <= MOST_BYTES:
-            return "an array", lambda: {"": thing.tobytes()}, lambda items: _refill(thing, items[""])
+            return ARRAY, lambda: {"": thing.tobytes()}, lambda items: _refill(thing, items[""])
         case StringIO() | BytesIO() if not thing.closed and thing.tell() <= MOST_BYTES:
             return "a buffer", lambda: _written(thing), lambda items: _write(thing, items)
         case BaseException():
@@ -91,6 +91,9 @@ ITERATOR, DRAWS, QUEUE = "an iterator", "a generator of random numbers", "a queu
 COUNTS, PERMITS, FILE, DATABASE = "the counts of a cache", "a semaphore", "an open file", "a database"
 MOVED = frozenset((ITERATOR, DRAWS, COUNTS, PERMITS, FILE, DATABASE))
 """The places that a function moves on: its next call begins where this one ended."""
+BYTEARRAY, ARRAY, MEMORY = "a bytearray", "an array", "a buffer"
+BYTES = frozenset((BYTEARRAY, ARRAY, MEMORY))
+"""The places of plain bytes, which subscripts and methods fill."""
 _BUFFERS = ("_ctypes", "mmap")
 
 
@@ -116,7 +119,7 @@ def _memory(thing: Any) -> Access | None:
                 data if len(data) == len(flat) else b"\x7f" * len(flat)
             )  # what does not fit stands for large numbers
 
-    return "a buffer", read, write
+    return MEMORY, read, write
 
 
 def _generator(state: Callable[[], Any], set_state: Callable[[Any], None]) -> Access:

@@ -69,9 +69,9 @@ def _count_to(place: Location, key: Any, count: int, grows: bool) -> None:
     content = place.read()
     if grows:
         if key in content and len(content) < count:
-            place.write(_grown(content, key, count - len(content)))
+            place.attempt(_grown(content, key, count - len(content)))
     elif type(content.get(key)) in (int, float):
-        place.write({**content, key: float(count) if type(content[key]) is float else count})
+        place.attempt({**content, key: float(count) if type(content[key]) is float else count})
 
 
 def _age(place: Location, key: Any, grows: bool, down: bool = False) -> None:
@@ -86,15 +86,15 @@ def _age(place: Location, key: Any, grows: bool, down: bool = False) -> None:
     content = place.read()
     if key not in content:
         if list(content) == list(range(len(content))):  # each call takes an item off a list
-            place.write({})
+            place.attempt({})
         return
     if down:
         if (other := _used_up(content[key])) is not None:
-            place.write({**content, key: other})
+            place.attempt({**content, key: other})
     elif grows:
-        place.write(_grown(content, key))
+        place.attempt(_grown(content, key))
     elif (other := _later(content[key])) is not None:
-        place.write({**content, key: other})
+        place.attempt({**content, key: other})
 
 
 def _grown(content: dict[Any, Any], key: Any, more: int = MANY) -> dict[Any, Any]:

@@ -14,7 +14,6 @@ from weakref import ref
 import numpy as np
 
 from ....ops.runtime.user_code import attribute, codes_in, names_in
-from ...proxies.base import is_traced
 
 _OF_MODULES = frozenset(("modules", "import_module", "__import__"))
 _BY_TEXT = _OF_MODULES | {"globals", "vars", "__globals__", "__dict__", "setattr", "exec", "eval"}
@@ -32,23 +31,6 @@ def leads(thing: Any) -> list[Any]:
         case _ if isinstance(thing, _VIEWS):
             found += gc.get_referents(thing)
     return [each for each in found if each is not None and not isinstance(each, ModuleType | type)]
-
-
-def holds_traced(cache: Any) -> bool:
-    """Whether a function with `functools.lru_cache` keeps something of a recording, as a key or a result."""
-    waiting, met = gc.get_referents(cache), 0
-    while waiting and met < _MOST_CACHED:
-        thing, met = waiting.pop(), met + 1
-        if is_traced(thing):
-            return True
-        if type(thing) in (tuple, list):
-            waiting += thing
-        elif type(thing) is dict and thing is not getattr(cache, "__dict__", None):
-            waiting += [*thing, *thing.values()]
-    return False
-
-
-_MOST_CACHED = 100_000
 
 
 def modules_in(held: dict[str, Any], names: Sequence[str], code: CodeType) -> Iterator[tuple[str, ModuleType]]:

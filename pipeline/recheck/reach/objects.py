@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from enum import Enum
 from functools import partial
 from inspect import getclosurevars
+from io import IOBase
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -25,23 +26,27 @@ from ....ops.op import InferenceOp
 from ....ops.runtime.user_code import OURS, codes_in, decorated, functions_in, names_in, stored_attributes
 from ...proxies.base import is_traced
 from ..glimpses import brief
-from .hidden import access, counts, misses
+from .hidden import BYTES, access, counts
 from .later import Moves
-from .leads import drawn_from, holds_traced, leads, modules_in, texts_for_names
+from .leads import drawn_from, leads, modules_in, texts_for_names
 from .places import (
     Location,
+    Variable,
     attributes,
     content_of,
     entries,
-    fill,
-    is_special,
+    in_dict,
+    in_object,
+    objects_in,
     of_array,
     own_attributes,
+    plain_attributes,
     put_back,
     refill,
     set_attributes,
     set_content,
     slots_of,
+    some_names,
 )
 from .whose import (
     has_attributes,
@@ -53,6 +58,10 @@ from .whose import (
     is_users_module,
     is_users_own,
 )
+from .written.caches import Caches
+from .written.named_ways import OF_OBJECT, Ways
+from .written.unseen import keeps_own_state
+from .written.written_places import WrittenPlaces
 
 MOST_OBJECTS = 20_000
 _PLAIN = (str, bytes, int, float, complex, bool, type(None), torch.Tensor, torch.dtype, torch.device, range, slice)
@@ -82,8 +91,8 @@ class Objects:
         self._arrays: list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], Location]] = []
         self._met: dict[int, Any] = {id(each): each for each in known}
         self._tensors: dict[int, torch.Tensor] = {}
-        self._caches: list[Any] = []
-        self._misses: dict[int, int] = {}
+        self._caches = Caches()
+        self._ways, self._at = Ways(process), id(process)
         self._waiting: deque[tuple[Any, str]] = deque([(process, "the function")])
         with lowering():
             while self._waiting and len(self._met) < most:
@@ -92,14 +101,15 @@ class Objects:
             if any("cache_info" in names_in(function.__code__) for function in self.functions):
                 for cache in self._caches:
                     self._add(*counts(cache))
+        self._written = WrittenPlaces(self._ways, unread=self.ends_early)
 
     # -- after a run -------------------------------------------------------------------------------------------
 
     def changes(self) -> list[tuple[Location, Any]]:
-        """Every place that changed, with the key under which it did."""
+        """Every place that the function changed, with the key under which it did."""
         with lowering():
-            found = [(place, key) for place in self._places for key in place.changed()]
-        found += [(place, ...) for array, before, place in self._arrays if array.tobytes() != before.tobytes()]
+            found = [(place, key) for place in self._places for key in self._written.changed_in(place)]
+        found += [(place, ...) for array, before, place in self._open_arrays() if array.tobytes() != before.tobytes()]
         return found
 
     def state(self) -> Moves:
@@ -111,28 +121,27 @@ class Objects:
         return next(iter(self.changes()), None)
 
     def restore(self) -> None:
-        """Gives everything back what it held, and empties caches that hold things of a recording.
+        """Gives back what the function can have written, and empties caches that hold things of a recording.
 
         Also those that were filled meanwhile, where something goes back: a call that is cached does not set it again.
         """
         with lowering():
             changed = False
             for place in self._places:
-                now = place.read()
-                same = len(now) == len(place.before) and all(
-                    a is b
-                    for pair in zip(now.items(), place.before.items(), strict=True)
-                    for a, b in zip(*pair, strict=True)
-                )
-                if not same:
+                if keys := self._written.among(place, place.differing()):
                     changed = True
-                    place.write(place.before)
-            for cache in self._caches:
-                if holds_traced(cache) or (changed and misses(cache) > self._misses[id(cache)]):
-                    cache.cache_clear()
-            for array, before, _ in self._arrays:
+                    place.put_back(None if self._written.keys_in(place) is None else keys)
+            self._caches.forget(filled=changed)
+            for array, before, _ in self._open_arrays():
                 if array.flags.writeable and array.tobytes() != before.tobytes():
                     array[...] = before
+
+    def empty_caches(self) -> None:
+        """Empties caches that were filled meanwhile with what the function can have written."""
+        self._caches.empty(self._written.may_write)
+
+    def _open_arrays(self) -> list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], Location]]:
+        return [each for each in self._arrays if self._written.among(each[2], [...])]
 
     def reaches(self, thing: Any) -> bool:
         """Whether an object that is no tensor is among what was found."""
@@ -147,6 +156,10 @@ class Objects:
         found = [each for each in self._met.values() if type(each) is np.ndarray and not each.dtype.hasobject]
         names = {id(item): repr(key) for place in self._places for key, item in place.before.items()}
         return [(names.get(id(each), ""), each) for each in found]
+
+    def names_of(self, thing: Any) -> frozenset[str]:
+        """The names under which something is kept: of attributes, variables and keys."""
+        return self._ways.names().get(id(thing), frozenset())
 
     def plain_values(self) -> list[Any]:
         """The numbers and texts that the user's functions name: constants of their code, globals, variables."""
@@ -179,11 +192,17 @@ class Objects:
             return
         if isinstance(thing, torch.Tensor):  # not counted: a model has many
             self._tensors[id(thing)] = thing
+            self._at = id(thing)
             self._attributes(thing)
             return
         if isinstance(thing, _PLAIN) and not has_attributes(thing):
             return
         self._met[id(thing)] = thing
+        self._at, before = id(thing), self._at
+        self._look_into(thing, kind, name)
+        self._at = before
+
+    def _look_into(self, thing: Any, kind: type, name: str) -> None:
         if kind is FunctionType:
             self._function(thing)
         elif kind is MethodType:
@@ -196,9 +215,7 @@ class Objects:
             self._wait((getattr(thing, "model", None), f"the model of op {thing.name!r}"))
         elif isinstance(thing, np.ndarray):
             if thing.dtype == object and thing.size <= MOST_OBJECTS:
-                self._add(
-                    "a numpy array", lambda: dict(enumerate(thing.flat)), lambda items: fill(thing, items.values())
-                )
+                self._add("a numpy array", *objects_in(thing), thing)
             elif thing.nbytes <= 1 << 20 and not thing.dtype.hasobject:
                 before = thing.copy()
                 self._arrays.append((thing, before, of_array(thing, before)))
@@ -211,7 +228,7 @@ class Objects:
         elif isinstance(thing, type):
             self._class(thing)
         elif found := access(thing):
-            self._add(*found)
+            self._add(*found, thing if found[0] in BYTES and not isinstance(thing, IOBase) else None)
         elif isinstance(thing, ModuleType):
             if is_made_by_hand(thing):
                 self._attributes(thing)
@@ -221,17 +238,21 @@ class Objects:
             self._foreign(thing, name)
 
     def _wait(self, *pairs: tuple[Any, str]) -> None:
+        self._ways.add(self._at, (thing for thing, _ in pairs))
         self._waiting.extend(pairs)
 
-    def _add(self, name: str, read: Callable[[], dict[Any, Any]], write: Callable[[dict[Any, Any]], None]) -> None:
-        place = Location(name, read, write, read())
+    def _add(
+        self, name: str, read: Callable[[], dict[Any, Any]], write: Callable[[dict[Any, Any]], None], holder: Any = None
+    ) -> None:
+        place = Location(name, read, write, read(), holder)
         self._places.append(place)
+        self._ways.add_place(self._at, place)
         held = (part for pair in place.before.items() for part in pair)
-        self._wait(*((part, name) for part in held if not is_traced(part)))
+        self._waiting.extend((part, name) for part in held if not is_traced(part))
 
     def _container(self, thing: Any, name: str) -> None:
         if isinstance(thing, dict):
-            self._add(name, lambda: entries(thing), lambda items: refill(thing, items))
+            self._add(name, lambda: entries(thing), lambda items: refill(thing, items), thing)
         elif isinstance(thing, tuple):
             self._wait(*((item, name) for item in thing))
         elif isinstance(thing, set):
@@ -239,17 +260,16 @@ class Objects:
                 name,
                 lambda: {id(item): item for item in sorted(thing, key=id)},  # in an order that is the same each time
                 lambda items: refill(thing, items.values()),
+                thing,
             )
         else:
-            self._add(name, lambda: dict(enumerate(thing)), lambda items: refill(thing, items.values()))
+            self._add(name, lambda: dict(enumerate(thing)), lambda items: refill(thing, items.values()), thing)
 
     def _foreign(self, thing: Any, name: str) -> None:
         """An object of Python, torch or numpy: what it leads to, and the attributes that it has now."""
         behind = leads(thing)
         self._wait(*((each, name) for each in behind))
-        if hasattr(thing, "cache_info"):
-            self._caches.append(thing)
-            self._misses[id(thing)] = misses(thing)
+        self._wait(*((each, name) for each in self._caches.meet(thing)))
         if behind or is_constant(thing):
             return
         if has_attributes(thing) and not is_shared(type(thing)):
@@ -258,31 +278,31 @@ class Objects:
             self._places.append(Location(*place, dict(held)))  # what is in them is not the user's
 
     def _attributes(self, thing: Any) -> None:
-        def read() -> dict[Any, Any]:
-            return {name: item for name, item in vars(thing).items() if not is_special(name)}
-
-        def write(items: dict[Any, Any]) -> None:
-            refill(vars(thing), {name: item for name, item in vars(thing).items() if is_special(name)} | items)
-
-        self._add(type(thing).__name__, read, write)
+        self._add(type(thing).__name__, *plain_attributes(vars(thing)), in_dict(vars(thing)))
 
     def _object(self, thing: Any) -> None:
+        own = not keeps_own_state(type(thing))
         if has_attributes(thing):
-            held = vars(thing)
-            self._add(type(thing).__name__, lambda: dict(held), lambda items: refill(held, items))
+            held, name = vars(thing), type(thing).__name__
+            self._add(name, lambda: dict(held), lambda items: refill(held, items), in_dict(held) if own else None)
         slots = [name for kind in type(thing).__mro__ for name in slots_of(kind)]
         if slots:
-            self._add(type(thing).__name__, partial(attributes, thing, slots), partial(set_attributes, thing, slots))
+            get, write = partial(attributes, thing, slots), partial(set_attributes, thing, slots)
+            self._add(type(thing).__name__, get, write, in_object(thing) if own else None)
         for kind in type(thing).__mro__:
+            self._ways.add(self._at, [kind], OF_OBJECT)
             self._visit(kind, kind.__name__)
 
     def _class(self, kind: type) -> None:
+        self._ways.add(self._at, [type(kind)], OF_OBJECT)
         self._visit(type(kind), kind.__name__)
         if not (is_users_module(kind.__module__) or is_of_no_module(kind)):
             return
-        self._add(f"class {kind.__name__}", lambda: own_attributes(kind), partial(set_attributes, kind, None))
-        for found in list(vars(kind).values()):
+        write = partial(set_attributes, kind, None)
+        self._add(f"class {kind.__name__}", lambda: own_attributes(kind), write, in_object(kind))
+        for name, found in list(vars(kind).items()):
             for function in functions_in(found):
+                self._ways.add(self._at, [function], name)
                 self._visit(function, kind.__name__)
 
     def _function(self, function: FunctionType) -> None:
@@ -298,12 +318,15 @@ class Objects:
             f"a default of {name}",
             partial(attributes, function, defaults),
             partial(set_attributes, function, defaults),
+            in_object(function),
         )
+        self._ways.add(self._at, [vars(function)])
         self._visit(vars(function), f"an attribute of {name}")
         for variable, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
             if id(cell) not in self._met:
                 self._met[id(cell)] = cell
-                self._add(f"variable {variable!r}", partial(content_of, cell), partial(set_content, cell))
+                get, write = partial(content_of, cell), partial(set_content, cell)
+                self._add(f"variable {variable!r}", get, write, Variable(variable))
         self._globals(function)
 
     def _globals(self, function: FunctionType) -> None:
@@ -315,18 +338,12 @@ class Objects:
         stored = stored_attributes(code).union(texts)
         variables = dict(getclosurevars(function).nonlocals)
         for title, module in modules_in(held | variables, [*names, *variables], code):
+            self._ways.add(self._at, [module])
             of_user = is_users_module(module.__name__)
             known = [name for name in names if name in stored or (of_user and name in vars(module))]
             self._named(vars(module), known, f"a global of {title}")
             self._wait(*((each, title) for each in drawn_from(module, names)))
 
     def _named(self, held: dict[str, Any], names: list[str], title: str) -> None:
-        def write(items: dict[Any, Any]) -> None:
-            for name in names:
-                if name in items:
-                    held[name] = items[name]
-                else:
-                    held.pop(name, None)
-
         if names:
-            self._add(title, lambda: {name: held[name] for name in names if name in held}, write)
+            self._add(title, *some_names(held, names), in_dict(held))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from types import CellType
 from typing import Any
 
@@ -18,6 +19,36 @@ ABSENT = object()
 
 
 @dataclass(frozen=True)
+class Named:
+    """What holds things by names: attributes of an object, globals of a module.
+
+    Attributes:
+        put: sets one of them.
+        drop: removes one of them.
+    """
+
+    put: Callable[[Any, Any], object]
+    drop: Callable[[Any], object]
+
+
+def in_dict(held: dict[Any, Any]) -> Named:
+    """The names in a dict of attributes or globals."""
+    return Named(held.__setitem__, lambda name: held.pop(name, None))
+
+
+def in_object(thing: Any) -> Named:
+    """The attributes of an object that has no dict, or none that is open."""
+    return Named(partial(setattr, thing), partial(delattr, thing))
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable of an outer function, by its name."""
+
+    name: str
+
+
+@dataclass(frozen=True)
 class Location:
     """One object that holds others, with functions that read and set its content.
 
@@ -26,12 +57,58 @@ class Location:
         read: gives its content as a dict.
         write: sets its content.
         before: its content when it was found.
+        holder: a container, a `Named` or a `Variable`, which tell what code can write there; None for other objects.
+        tried: the keys that a trial of later states has set.
     """
 
     name: str
     read: Callable[[], dict[Any, Any]]
     write: Callable[[dict[Any, Any]], None]
     before: dict[Any, Any]
+    holder: Any = None
+    tried: set[Any] = field(default_factory=set)
+
+    def differing(self) -> list[Any]:
+        """The keys under which there is not the same thing as before; all, where only their order is another.
+
+        A dict with stand-ins of a recording that has ended as keys cannot be asked: it has all keys.
+        """
+        now, before = self.read(), self.before
+        pairs = zip(now.items(), before.items(), strict=False)
+        if len(now) == len(before) and all(a is b and c is d for (a, c), (b, d) in pairs):
+            return []
+        if any(map(holds_stand_in, now)):
+            return [*now, *before]
+        keys = dict.fromkeys([*before, *now])
+        return [key for key in keys if now.get(key, ABSENT) is not before.get(key, ABSENT)] or [*now]
+
+    def put_back(self, keys: Iterable[Any] | None) -> None:
+        """Sets what it holds under some keys to what it was; None for everything."""
+        holder = self.holder
+        if keys is None or not isinstance(holder, dict | Named):
+            self.write(self.before)
+            return
+        put = holder.put if isinstance(holder, Named) else holder.__setitem__
+        drop = holder.drop if isinstance(holder, Named) else lambda key: holder.pop(key, None)
+        for key in keys:
+            if key in self.before:
+                put(key, self.before[key])
+            else:
+                drop(key)
+        if self.turned():
+            now = self.read()
+            self.write({key: now.get(key, self.before[key]) for key in self.before})
+
+    def turned(self) -> list[Any]:
+        """The keys, where they are those of before in another order."""
+        now = [*self.read()]
+        return now if now != [*self.before] and set(now) == self.before.keys() else []
+
+    def attempt(self, items: dict[Any, Any]) -> None:
+        """Sets its content for a trial."""
+        now = self.read()
+        self.tried.update(key for key in {**now, **items} if now.get(key, ABSENT) is not items.get(key, ABSENT))
+        self.write(items)
 
     def changed(self) -> list[Any]:
         """The keys whose content is no longer what it was; where only their order is another, the first one."""
@@ -84,18 +161,12 @@ def entries(thing: dict[Any, Any]) -> dict[Any, Any]:
 
 
 def _has_stand_in(thing: dict[Any, Any]) -> bool:
-    return any(map(_holds_stand_in, dict.keys(thing)))
+    return any(map(holds_stand_in, [*dict.keys(thing)]))  # other threads may fill it
 
 
-def _holds_stand_in(key: Any) -> bool:
-    return is_traced(key) or (isinstance(key, tuple) and any(map(_holds_stand_in, key)))
-
-
-def fill(array: np.ndarray[Any, Any], items: Any) -> None:
-    """Gives an array of objects other items."""
-    if array.flags.writeable:
-        for place, item in enumerate(items):
-            array.flat[place] = item
+def holds_stand_in(key: Any) -> bool:
+    """Whether a key is a stand-in of a recording, or has one in it."""
+    return is_traced(key) or (isinstance(key, tuple) and any(map(holds_stand_in, key)))
 
 
 def is_special(name: Any) -> bool:
@@ -142,7 +213,7 @@ def attributes(thing: Any, names: list[str]) -> dict[Any, Any]:
 
 def own_attributes(kind: type) -> dict[Any, Any]:
     """The attributes of a class itself."""
-    return {name: item for name, item in vars(kind).items() if not is_special(name)}
+    return {name: item for name, item in dict(vars(kind)).items() if not is_special(name)}
 
 
 def set_attributes(thing: Any, names: list[str] | None, items: dict[Any, Any]) -> None:
@@ -155,6 +226,49 @@ def set_attributes(thing: Any, names: list[str] | None, items: dict[Any, Any]) -
             setattr(thing, name, item)
 
 
+Access = tuple[Callable[[], dict[Any, Any]], Callable[[dict[Any, Any]], None]]
+
+
+def plain_attributes(held: dict[Any, Any]) -> Access:
+    """What reads and what sets the attributes of an object, but for those of Python's own."""
+
+    def read() -> dict[Any, Any]:
+        return {name: item for name, item in dict(held).items() if not is_special(name)}
+
+    def write(items: dict[Any, Any]) -> None:
+        refill(held, {name: item for name, item in dict(held).items() if is_special(name)} | items)
+
+    return read, write
+
+
+def some_names(held: dict[str, Any], names: list[str]) -> Access:
+    """What reads and what sets some names in a dict of globals."""
+
+    def read() -> dict[Any, Any]:
+        found = ((name, held.get(name, ABSENT)) for name in names)  # other threads may remove one meanwhile
+        return {name: item for name, item in found if item is not ABSENT}
+
+    def write(items: dict[Any, Any]) -> None:
+        for name in names:
+            if name in items:
+                held[name] = items[name]
+            else:
+                held.pop(name, None)
+
+    return read, write
+
+
+def objects_in(array: np.ndarray[Any, Any]) -> Access:
+    """What reads and what sets the items of an array of objects."""
+
+    def write(items: dict[Any, Any]) -> None:
+        if array.flags.writeable:
+            for place, item in items.items():
+                array.flat[place] = item
+
+    return lambda: dict(enumerate(array.flat)), write
+
+
 def of_array(array: np.ndarray[Any, Any], before: np.ndarray[Any, Any]) -> Location:
     """The place of an array of numpy, with what it held before."""
 
@@ -162,4 +276,4 @@ def of_array(array: np.ndarray[Any, Any], before: np.ndarray[Any, Any]) -> Locat
         if array.flags.writeable:
             array[...] = items[...]
 
-    return Location("a numpy array", lambda: {...: array}, write, {...: before})
+    return Location("a numpy array", lambda: {...: array}, write, {...: before}, array)
