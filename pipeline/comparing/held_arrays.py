@@ -18,6 +18,7 @@ from ...ops.graph.graph import Graph
 from ...ops.graph.traverse import constants
 from ...ops.runtime.user_code import user_stacklevel
 from ..recheck.reach.objects import Objects
+from .array_reads import reads_items
 
 Made = TypeVar("Made")
 _MOST_BYTES = 1 << 28  # that are looked at in all: a checksum takes a tenth of a second
@@ -28,16 +29,19 @@ class HeldArrays:
 
     Args:
         process: the function.
-        graph: its recording; an array that shares the memory of one of its constants is no constant.
+        graph: its recording; an array that shares the memory of one of its constants is no constant, unless code reads
+            its items as numbers, too.
     """
 
     def __init__(self, process: Callable[..., Any], graph: Graph) -> None:
         shared = {constant.tensor.untyped_storage().data_ptr() for constant in constants(graph) if _is_dense(constant)}
         self._held: list[tuple[str, ref[Any], int]] = []
-        left = _MOST_BYTES
-        for name, array in Objects(process).arrays():
+        left, objects = _MOST_BYTES, Objects(process)
+        codes = [function.__code__ for function in objects.functions]
+        for name, array in objects.arrays():
             left -= array.nbytes
-            if left >= 0 and not shared.intersection(_memory(array)):
+            is_live = shared.intersection(_memory(array)) and not reads_items(codes, objects.names_of(array))
+            if left >= 0 and not is_live:
                 self._held.append((name, ref(array), _checksum(array)))
 
     def warn(self) -> None:

@@ -118,7 +118,12 @@ def test_a_result_that_is_a_view_of_an_input_stays_one() -> None:
     assert torch.equal(x[:2], torch.full((2, 4), 5.0))
 
 
-NUMBERS, NAMED, LIVE = np.arange(1.0, 4.0), {"a": np.arange(1.0, 4.0)}, np.arange(1.0, 4.0)
+def _both_ways(x):
+    table = NAMED["both"]
+    return x + torch.zeros(3) * torch.from_numpy(table) + table.max().item()
+
+
+NUMBERS, NAMED, LIVE = np.arange(1.0, 4.0), {"a": np.arange(1.0, 4.0), "both": np.arange(1.0, 4.0)}, np.arange(1.0, 4.0)
 
 
 @pytest.mark.parametrize(
@@ -128,6 +133,8 @@ NUMBERS, NAMED, LIVE = np.arange(1.0, 4.0), {"a": np.arange(1.0, 4.0)}, np.arang
         (lambda x: x + float(NUMBERS[0]), NUMBERS),
         (lambda x: x + torch.tensor(NAMED["a"]), NAMED["a"]),
         (lambda x: x.numpy() + NUMBERS, NUMBERS),
+        (lambda x: x + torch.zeros(3) * torch.from_numpy(NUMBERS) + float(NUMBERS[0]), NUMBERS),
+        (_both_ways, NAMED["both"]),
     ],
 )
 def test_an_array_of_numpy_is_what_it_was_and_save_says_so(process, array) -> None:
