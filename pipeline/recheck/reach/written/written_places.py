@@ -2,10 +2,12 @@
 
 Code counts that the function can come to by the names in it: not each method of each class whose objects it knows.
 Code of other packages, of hooks and of callbacks is not read: where the function comes to any, every place counts.
+So it does where no other thread runs, since nobody else can have written then.
 """
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Sequence
 from functools import cached_property
@@ -32,9 +34,13 @@ class WrittenPlaces:
 
     def __init__(self, ways: Ways, unread: bool) -> None:
         self._ways, self._comings = ways, Comings(ways, unread)
+        self._others = _other_threads_run()
 
     def keys_in(self, place: Location) -> frozenset[Any] | None:
         """The keys of a place that can have been written; None for any."""
+        self._others = self._others or _other_threads_run()
+        if not self._others:
+            return None
         stores, thing = self._stores, place.holder
         if stores is None or thing is None or id(thing) in self._comings.lent:
             return None
@@ -73,3 +79,7 @@ class WrittenPlaces:
     @cached_property
     def _names(self) -> dict[int, frozenset[str]]:
         return self._ways.names()
+
+
+def _other_threads_run() -> bool:
+    return len(sys._current_frames()) > 1
