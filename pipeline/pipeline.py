@@ -281,6 +281,6 @@ class Pipeline(Optimizable):
 
 
 def _generators(graph: Graph) -> list[Constant]:
-    """The states of the generators that a graph keeps."""
+    """The states of the generators that a graph keeps, once each: a pipeline may be called several times."""
     made = [node for node in walk(graph) if isinstance(node.target, Operator) and node.target.name == "py.generator"]
-    return [node.args[0] for node in made if node.args[1]]
+    return [*{id(node.args[0]): node.args[0] for node in made if node.args[1]}.values()]

@@ -17,7 +17,7 @@ from ...ops.graph.program import Items, Parameters, Slot, unnamed
 from ...ops.graph.text import plain_text
 from ...ops.graph.traverse import map_leaves
 from ...ops.graph.types import STRINGS, ListType, TensorType, Type
-from ...ops.runtime.checks import check_item, not_a_tensor, wrong_keys
+from ...ops.runtime.checks import check_item, is_sequence, not_a_tensor, wrong_keys
 from .handed import Looking
 from .marks import Marks
 from .stand_ins import fix_of, fixed, is_device, is_traced_list, items_of, named, plain_value, same, tensor_of_array
@@ -142,7 +142,7 @@ class Binding:
         return converted(value, kind, where)
 
     def _sequence(self, tree: Sequence[Any], value: Any, where: str, flat: list[Any], kind: type[Any]) -> None:
-        if not isinstance(value, kind) or len(value) != len(tree):
+        if not is_sequence(value, kind, where) or len(value) != len(tree):
             got = f"{type(value).__name__} of {len(value)}" if isinstance(value, tuple | list) else type(value).__name__
             fix = (_FREE if kind is list else self._of_tuple(where)) if type(value) is kind else ""
             raise SignatureError(
@@ -224,7 +224,7 @@ def to_leaf(value: Any, kind: Type, where: str) -> Any:
 
 def _listed(value: Any, kind: ListType, where: str) -> list[Any]:
     """A list of any length with its items as the pipeline takes them."""
-    if not isinstance(value, list | tuple):
+    if not is_sequence(value, list | tuple, where):
         raise SignatureError("not a list", where=f"input {where!r}", got=type(value).__name__, expected=kind)
     return [_item(item, kind.item, f"{where}[{index}]") for index, item in enumerate(value)]
 
@@ -239,7 +239,7 @@ def _item(value: Any, kind: Any, where: str) -> Any:
             )  # fmt: skip
         return {key: _item(value[key], part, f"{where}[{key!r}]") for key, part in kind.items()}
     if isinstance(kind, tuple):
-        if not isinstance(value, tuple) or len(value) != len(kind):
+        if not is_sequence(value, tuple, where) or len(value) != len(kind):
             got = f"tuple of {len(value)}" if isinstance(value, tuple) else type(value).__name__
             raise SignatureError(
                 "another structure", where=f"input {where!r}", got=got, expected=f"tuple of {len(kind)}"
@@ -253,7 +253,7 @@ def _item(value: Any, kind: Any, where: str) -> Any:
 def _strings(value: Any, where: str) -> list[str]:
     if isinstance(value, np.ndarray):
         value = value.tolist()
-    if not isinstance(value, list | tuple):
+    if not is_sequence(value, list | tuple, where):
         got = type(value).__name__
         raise SignatureError("not a list of strings", where=f"input {where!r}", got=got, expected="list of str")
     others = [type(item).__name__ for item in value if not isinstance(item, str)]

@@ -32,6 +32,20 @@ def test_a_generator_that_lives_on_goes_on_in_the_pipeline(reloaded) -> None:
     assert difference(process(X), mod(X)) != ""  # every pipeline has its own
 
 
+def test_a_pipeline_that_is_called_twice_has_one_generator_to_seed(reloaded) -> None:
+    source = torch.Generator().manual_seed(1)
+    draw = tracepack.trace(lambda x: x + torch.rand(x.shape[0], generator=source), torch.zeros(3))
+
+    def twice(x):
+        return draw(x), draw(x)
+
+    mod = tracepack.trace(twice, torch.zeros(3))
+    for pipeline in (mod, reloaded(mod)):
+        draw.seed(5)
+        pipeline.seed(5)
+        assert difference(twice(torch.zeros(4)), pipeline(torch.zeros(4))) == ""
+
+
 def test_a_generator_that_is_seeded_in_each_run_gives_the_same_numbers() -> None:
     def process(x):
         source = torch.Generator().manual_seed(3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import io
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -147,3 +147,58 @@ def test_a_subclass_of_a_number_or_a_text_is_stopped(process: Any, example: Any,
 def test_a_text_of_numpy_is_a_plain_one() -> None:
     mod = tracepack.trace(lambda text, words: (repr(text), [repr(word) for word in words]), "a", ["b"])
     assert mod(np.str_("x"), ["y", np.str_("z")]) == ("'x'", ["'y'", "'z'"])
+
+
+class Nines(tuple[int, ...]):
+    """A tuple whose items are others for whoever asks."""
+
+    __slots__ = ()
+
+    def __getitem__(self, key: Any) -> Any:
+        return 99
+
+
+class Long(list[Any]):
+    def __len__(self) -> int:
+        return 42
+
+
+class Kept(list[Any]):
+    """A list that answers as any other, with one method more."""
+
+    def first(self) -> Any:
+        return self[0]
+
+
+class Pair(NamedTuple):
+    a: int
+    b: int
+
+    def total(self) -> int:
+        return self.a + self.b
+
+
+@pytest.mark.parametrize(
+    ("process", "example", "given", "message"),
+    [
+        (
+            lambda t: t[0] * 2,
+            (1, 2),
+            Nines((1, 2)),
+            "input 't': the tuple is of a subclass .* got Nines; .* Pass tuple",
+        ),
+        (lambda xs: [len(v) for v in xs], [[1], [2]], [Long([1])], r"input 'xs\[0\]': the list .* Pass list\(value\)"),
+        (lambda xs: [v.upper() for v in xs], ["a"], Long(["a"]), "input 'xs': the list is of a subclass .* got Long"),
+        (lambda xs: [v[0] for v in xs], [(1, 2)], [Nines((3, 4))], r"input 'xs\[0\]': the tuple is of a subclass"),
+    ],
+)
+def test_lists_and_tuples_with_methods_of_their_own_are_refused(process, example, given, message) -> None:
+    mod = tracepack.trace(process, example)
+    assert mod(example) == process(example)
+    with pytest.raises(tracepack.SignatureError, match=message):
+        mod(given)
+
+
+def test_lists_and_tuples_that_answer_as_any_other_are_taken() -> None:
+    assert tracepack.trace(lambda xs: [x * 2 for x in xs], [1, 2])(Kept([3])) == [6]
+    assert tracepack.trace(lambda p: p.total() * p[0], Pair(1, 2))(Pair(3, 4)) == 21
