@@ -71,7 +71,7 @@ from .operations import (
 from .rounds.conditional import as_for_loops
 from .rounds.filling import entered_in_place, filled_in_place, with_receivers_apart
 from .rounds.run_at_once import own
-from .rounds.takers import is_called_here, is_callee
+from .rounds.takers import is_called_here, is_callee, is_loaded_to_call
 from .rounds.turning import FOLDED, LEAVABLE, LEAVE, ROUNDS, turning
 from .unpacking import GENERATED, starred
 
@@ -90,7 +90,9 @@ def instrumented(code: CodeType) -> CodeType:
     code = staying(as_for_loops(code, ROUNDS))
     plain = list(dis.get_instructions(code))
     filters = code.co_name == "<genexpr>" and any(each.opname in _JUMPS for each in plain)
-    records = any(_is_operation(each.opname, each.argval) or _is_called(plain, at) for at, each in enumerate(plain))
+    records = any(
+        _is_operation(each.opname, each.argval) or is_loaded_to_call(plain, at) for at, each in enumerate(plain)
+    )
     if not (records or filters or may_choose(plain, _JUMPS)):
         return code
     return rewritten(code, lambda instructions: list(_changed(instructions, code)))
@@ -154,13 +156,6 @@ def _is_asked(code: Any, index: int) -> bool:
         return is_callee(code, index)
     method = sys.version_info >= (3, 12) and bool((this.arg or 0) & 1)
     return method or (before.opname == "LOAD_GLOBAL" and bool((before.arg or 0) & 1))
-
-
-def _is_called(code: Any, index: int) -> bool:
-    """Whether an instruction loads a variable to call it; Python 3.10 does not say so."""
-    beside = index + 1 if sys.version_info >= (3, 13) else index - 1
-    loads = code[index].opname in ("LOAD_FAST", "LOAD_DEREF")
-    return loads and 0 <= beside < len(code) and code[beside].opname == "PUSH_NULL"
 
 
 _RECEIVERS = {**RECEIVERS, **OPERATORS}
@@ -242,7 +237,7 @@ def _of(this: Any, index: int, instructions: Sequence[Any], rounds: Comprehensio
             return [*applied(OWN_LIST), this]
         case "LOAD_FAST" if is_changed_dict(outlined(instructions), index):
             return [this, *applied(OWN_DICT)]
-        case "LOAD_FAST" | "LOAD_DEREF" if _is_called(instructions, index):
+        case "LOAD_FAST" | "LOAD_DEREF" if is_loaded_to_call(instructions, index):
             return [this, *applied(CALLEE)]
         case "LOAD_ATTR" | "LOAD_METHOD" if this.argval in _RECEIVERS and _is_asked(instructions, index):
             return [*applied(_RECEIVERS[this.argval]), this]

@@ -83,6 +83,16 @@ def is_callee(code: Sequence[Any], at: int) -> bool:
     return taker is not None and taker.opname.startswith("CALL_FUNCTION") and depth == _effect(taker)[0]
 
 
+def is_loaded_to_call(code: Sequence[Any], at: int) -> bool:
+    """Whether an instruction loads a variable to call it."""
+    if code[at].opname not in ("LOAD_FAST", "LOAD_DEREF"):
+        return False
+    if sys.version_info < (3, 11):  # no instruction says there what is called, and one that dis read does not lead on
+        return not hasattr(code[at], "target") or is_callee(code, at)
+    beside = at + 1 if sys.version_info >= (3, 13) else at - 1
+    return 0 <= beside < len(code) and code[beside].opname == "PUSH_NULL"
+
+
 def is_called_here(code: Sequence[Any], at: int) -> bool:
     """Whether the entry of a table that an instruction gives is called at once: ``TABLE[name](x)``."""
     taker, depth = taker_of(code, at)
