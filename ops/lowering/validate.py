@@ -254,9 +254,7 @@ class _Checker:
             tensors = [torch.zeros_like(t) if _is_tensor(t) else t for t in tensors]
         small = self._sized(sizes, tensors)
         found = self._alike(small)  # whole numbers may be lengths, too large for this size
-        if found is None:
-            return self._alike([_clamped(t, least) for t in small]) is True
-        return found and (least == 0 or self.trusts or not self._differs_on_hard(small, tensors))
+        return found is True or (found is None and self._alike([_clamped(t, least) for t in small]) is True)
 
     def _differs_on_hard(self, small: Leaves, tensors: Leaves) -> bool:
         """Whether numbers that few examples hold show a difference, which they do not show at the example's sizes."""
@@ -265,8 +263,11 @@ class _Checker:
         return any(held and self.differs(each) for held, each in zip(self._hard, hard(small), strict=False))
 
     def agrees(self, symbols: Sequence[str], size: int, tensors: Leaves) -> bool:
-        """Whether model and body agree where some symbols have the same other size."""
-        return self.agrees_at(dict.fromkeys(symbols, size), tensors)
+        """Whether model and body agree where some symbols have the same other size, by which its code may choose."""
+        sizes = dict.fromkeys(symbols, size)
+        if not self.agrees_at(sizes, tensors):
+            return False
+        return size == 0 or self.trusts or not self._differs_on_hard(self._sized(sizes, tensors), tensors)
 
     def _sized(self, sizes: Mapping[str, int], tensors: Leaves) -> list[Any]:
         """The example with other sizes of some symbols."""
