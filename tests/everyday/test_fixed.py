@@ -74,14 +74,6 @@ VALUES = {
     "a number not equal": (lambda x, n: x if n != 2 else x.sum(), [X, 2], "an argument", 2, _COMPARED, "not n != 2"),
     "a flag": (lambda x, f: x * 2 if f else x.sum(), [X, True], "an argument", True, _BRANCH, "where f"),
     "an index": (lambda x, n: [x[None], -x][n], [X, 1], "an argument", 1, _INTEGER, "n == 1"),
-    "whether it is whole": (
-        lambda x, v: v.is_integer(),
-        [X, 2.5],
-        "an argument",
-        2.5,
-        "it was asked whether",
-        "v == 2.5",
-    ),
     "a complex number": (
         lambda x, n: cmath.exp(1j * n).real,
         [X, 2],
