@@ -55,17 +55,18 @@ class Observed:
         near = [[value.cpu() for value in values] for values in self.inputs]
         return Task(self.region, sorted(near, key=self._unsuited), torch.get_num_threads(), near[: self.given])
 
-    def _unsuited(self, values: Sequence[torch.Tensor]) -> tuple[int, int, int]:
+    def _unsuited(self, values: Sequence[torch.Tensor]) -> tuple[int, int, int, int]:
         kinds: list[Any] = [value.type for value in self.region.graph.inputs]
         found = [
-            (size, kind.shape[dim])
-            for value, kind in zip(values, kinds, strict=True)
+            (size, kind.shape[dim], first.shape[dim])
+            for value, kind, first in zip(values, kinds, self.inputs[0], strict=True)
             for dim, size in enumerate(value.shape)
             if not isinstance(kind.shape[dim], int)
         ]
-        small = sum(size < 2 for size, _ in found)
-        alike = len({name for _, name in found}) - len({size for size, _ in found})
-        return small, max(0, alike), sum(value.numel() for value in values)
+        small = sum(size < 2 for size, *_ in found)
+        alike = len({name for _, name, _ in found}) - len({size for size, *_ in found})
+        less = sum(size < first for size, _, first in found)  # where a computed size may be 1, which an export fixes
+        return small, max(0, alike), less, sum(value.numel() for value in values)
 
 
 def observe(stage: Bench, region: Region) -> Observed:
