@@ -26,16 +26,13 @@ def reads_items(codes: Iterable[CodeType], names: Collection[str]) -> bool:
 def _reads(code: CodeType, names: Collection[str]) -> bool:
     lines = [line for line in dis.get_instructions(code) if line.opname not in ("EXTENDED_ARG", "CACHE", "PUSH_NULL")]
     live = {place for each in _spans(lines) for place in each}
-    waiting, own = (
-        [at for at, line in enumerate(lines) if _is_load(lines, at, line) and line.argval in names],
-        set[str](),
-    )
+    waiting = [at for at, line in enumerate(lines) if _is_load(lines, at, line) and line.argval in names]
+    own = set[str]()
     while waiting:
         at = waiting.pop()
         after = lines[at + 1] if at + 1 < len(lines) else lines[at]
-        after = (
-            lines[at + 2] if after.opname.startswith("BINARY_SUBSCR") and lines[at].opname == "LOAD_CONST" else after
-        )
+        by_key = lines[at].opname == "LOAD_CONST" and after.opname.startswith("BINARY_SUBSCR")
+        after = lines[at + 2] if by_key else after
         if after.opname == "STORE_FAST" and after.argval not in own:
             own.add(after.argval)
             waiting += [p for p, line in enumerate(lines) if line.opname == "LOAD_FAST" and line.argval == after.argval]
