@@ -28,11 +28,12 @@ from .patches.python.loops.constants import Key, attempting
 from .pipeline import Pipeline
 from .recheck.answers import difference
 from .recheck.mismatch import DIFFERS
+from .recheck.reach.later import used_up
 from .recheck.reach.objects import Objects
 from .recheck.uninitialised import examples_within
 from .recheck.vary import clones
 
-Made = TypeVar("Made", bound=Callable[..., Any])
+Found, Made = TypeVar("Found"), TypeVar("Made", bound=Callable[..., Any])
 
 
 class GivenUp(list[Any]):
@@ -57,6 +58,11 @@ class GivenUp(list[Any]):
         self._reached.append(Objects(process))
         return self._reached[-1]
 
+    @property
+    def first(self) -> Objects | None:
+        """What the function could reach before anything called it."""
+        return next(iter(self._reached), None)
+
     @contextmanager
     def with_first_cause(self) -> Iterator[None]:
         """While it is entered, a refusal that only follows from lists of fixed length gives way to that of the others.
@@ -78,6 +84,18 @@ class GivenUp(list[Any]):
         finally:
             for objects in self._reached:
                 objects.empty_caches()
+
+
+def with_nothing_used_up(found: Found, tried: Sequence[GivenUp]) -> Found:
+    """What came of some attempts, unless their calls reached the end of something from which each takes more."""
+    first = tried[0].first
+    if first is None or (place := used_up(place for place, _ in first.changes())) is None:
+        return found
+    raise RecordError(
+        f"the function keeps state in {place.name}: each call goes on where the one before ended, up to its end",
+        where=str((first.functions and first_line(first.functions[0])) or ""),
+        fix="Make it in the function, or pass what it gives as an argument.",
+    )
 
 
 def _follows(error: RecordError) -> bool:

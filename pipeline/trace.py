@@ -24,7 +24,7 @@ from ..ops.runtime.interrupts.verbs import undisturbed
 from ..ops.runtime.user_code import first_line, unpacks, writing_line
 from ..ops.tracing_hook import as_scripted, current, recording
 from .asked_marks import AskedMarks
-from .attempts import GivenUp, agreeing, guards_of, here, with_filled_caches
+from .attempts import GivenUp, agreeing, guards_of, here, with_filled_caches, with_nothing_used_up
 from .blame import advice_on, blamed, name_of, refuse_swallowed, with_own_line
 from .comparing.held_arrays import holding
 from .examples import Examples, describe
@@ -120,15 +120,16 @@ def _attempted(process: Callable[..., Any], given: Sequence[Given]) -> Attempted
     """The recording of a function for some arguments, its branches written anew where that holds for more."""
     with Looking("the examples"):
         examined, names = describe(given)
+    tried = list[GivenUp]()
 
     def attempt(before: list[Any]) -> Attempted:
-        earlier = GivenUp(before)
+        tried.append(earlier := GivenUp(before))
         with earlier.with_first_cause():
             free, lines = _with_free_lists(process, given, earlier)
             found = free or _recorded(process, examined, names, earlier.reach(process), earlier)
             return Attempted(found, [*lines_on(process, given, found.program.parameters), *lines], earlier)
 
-    return with_choices_anew(process, attempt)
+    return with_nothing_used_up(with_choices_anew(process, attempt), tried)
 
 
 def _with_free_lists(
@@ -227,8 +228,7 @@ class _Tracing:
         if found_class := replay.class_mismatch():
             what = f"the function asks for the class of a dict or a list, which no signature holds: {found_class}"
             raise RecordError(what, where=str(first_line(self.user) or ""), fix="Pass the difference as a flag.")
-        if replay.changed:
-            self.notes.append(CHANGES_GIVEN)
+        self.notes += [CHANGES_GIVEN] * replay.changed
         refuse_gaps(found.program, self.on_example)
         forget_sizes(graph, parameters, replay.shapes)
         prove_sizes(graph, parameters, self.examples.leaves)

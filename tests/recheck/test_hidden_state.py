@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import io
+import itertools
 import queue
 import random
 import sys
@@ -114,3 +115,48 @@ def test_an_object_that_stands_for_a_module_is_no_module(monkeypatch: pytest.Mon
         return x * (2 if "tests_lazy" in sys.modules else 1)
 
     assert torch.equal(tracepack.trace(process, X)(X + 1), (X + 1) * 2)
+
+
+USED_UP: dict[str, Callable[[], Any]] = {
+    "iterator": lambda: iter([1.0, 2.0, 3.0]),
+    "one item": lambda: iter((2.0,)),
+    "generator": lambda: (float(n) for n in range(12)),
+    "repeat": lambda: itertools.repeat(2.0, 3),
+    "map": lambda: map(float, "123"),
+    "lines of a text": lambda: map(float, io.StringIO("1\n2\n3\n")),
+}
+
+
+@pytest.mark.parametrize("name", USED_UP)
+def test_what_the_first_calls_of_a_trace_use_up_is_refused(name: str) -> None:
+    held = USED_UP[name]()
+
+    def process(x: torch.Tensor) -> torch.Tensor:
+        return x * next(held, 0.0)
+
+    with pytest.raises(tracepack.RecordError, match=r"keeps state in an iterator: each call goes on .* up to its end"):
+        tracepack.trace(process, X)
+
+
+def test_a_queue_that_is_emptied_is_refused() -> None:
+    held: queue.SimpleQueue[float] = queue.SimpleQueue()
+    for number in (1.0, 2.0, 3.0):
+        held.put(number)
+    with pytest.raises(tracepack.RecordError, match="keeps state in a queue|other data differs"):
+        tracepack.trace(lambda x: x * (0.0 if held.empty() else held.get()), X)
+
+
+def test_what_has_no_items_left_before_is_taken() -> None:
+    held = iter(())
+    assert torch.equal(tracepack.trace(lambda x: x * next(held, 2.0), X)(X), X * 2)
+
+
+@pytest.mark.parametrize("mode", ["r", "rb"])
+@pytest.mark.parametrize("read", [lambda file: len(file.read()), lambda file: sum(len(line) for line in file)])
+def test_a_file_that_is_read_to_its_end_is_refused_and_put_back(read: Any, mode: str, tmp_path: Any) -> None:
+    (tmp_path / "numbers").write_text("1\n2\n3\n")
+    with (tmp_path / "numbers").open(mode) as file:
+        file.readline()
+        with pytest.raises(tracepack.RecordError, match="keeps state in an open file"):
+            tracepack.trace(lambda x: x + read(file), X)
+        assert file.tell() == 2

@@ -21,9 +21,9 @@ from collections.abc import Iterator
 _SKIPPED = r"//[^\n]*|/\*.*?\*/|\"[^\"\n]*\""
 _NAMES = r"(?P<name>pow|fmod|atan2|copysign|clamp|sqrt|rcp|length|distance|normalize)"
 _CALL = re.compile(rf"{_SKIPPED}|(?<![\w.:]){_NAMES}(?=\s*\()", re.DOTALL)
-_DECLARED = re.compile(
-    rf"(?:#\s*define|\b(?!(?:return|else|in|case|do|no_diff)\b)[A-Za-z_][\w<>, ]*\]?)\s+{_NAMES}\s*[(<]"
-)
+_NO_TYPES = "return|else|in|case|do|no_diff|expand|each|try|throw"
+_TYPE = rf"\b(?!(?:{_NO_TYPES})\b)[A-Za-z_]\w*(?:\s*<[\w<>,.\s]*>)?(?:\s*\[\w*\])*"
+_DECLARED = re.compile(rf"{_SKIPPED}|(?:#\s*define|{_TYPE})\s+{_NAMES}\s*[(<]", re.DOTALL)
 
 _ONE = """
 void @d{name}<T : __BuiltinFloatingPointType>(inout DifferentialPair<T> x, T.Differential d)

@@ -60,7 +60,7 @@ def access(thing: Any) -> Access | None:
         case CoroutineType() | AsyncGeneratorType() | np.nditer() | np.flatiter() | np.ndenumerate() | np.ndindex():
             return ITERATOR, lambda: {"": mark(thing)}, lambda items: None
         case IOBase() if not isinstance(thing, StringIO | BytesIO) and _is_read_only(thing):
-            return FILE, lambda: {"": _told(thing)}, lambda items: None
+            return FILE, lambda: {"": _told(thing)}, lambda items: _seek(thing, items[""])
         case Context():
             return "a context", lambda: dict(thing), lambda items: _enter(thing, items)
         case SynchronizedBase():  # other processes may count in it: it is not set back
@@ -155,6 +155,8 @@ def mark(thing: Any) -> Any:
             return _marks(vars(thing).values())
     if isinstance(thing, count | repeat):
         return repr(thing)
+    if isinstance(thing, IOBase):
+        return _told(thing)
     if isinstance(thing, Iterator):
         left = operator.length_hint(thing, -1)
         return left if left >= 0 else next(_looks) if type(thing).__name__ in _UNKNOWN else _reduced(thing)
@@ -202,6 +204,11 @@ def _told(file: IOBase) -> int:
         return file.tell()
     except (OSError, ValueError):
         return -1
+
+
+def _seek(file: IOBase, told: int) -> None:
+    if told >= 0 and not file.closed and file.seekable():
+        file.seek(told)
 
 
 def _rows(database: Any) -> int:

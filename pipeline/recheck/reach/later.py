@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from .hidden import MOVED
+from .hidden import ITERATOR, MOVED, QUEUE
 from .places import Location
 
 MANY = 4096  # items or characters; a multiple of the size of every item of an array
@@ -28,6 +28,18 @@ Moves = list[tuple[Location, Any, Any]]  # places, keys, and what stands there
 def moved(places: Iterable[Location]) -> Location | None:
     """The first of some places that a function moves on, so that its next call begins where this one ended."""
     return next((place for place in places if place.name in MOVED), None)
+
+
+def used_up(places: Iterable[Location]) -> Location | None:
+    """The first of some places that differ from which calls take things that nothing gives back.
+
+    The first runs of a trace may have reached its end, after which calls leave it as it is.
+    """
+    return next((place for place in places if place.name == ITERATOR or _has_less(place)), None)
+
+
+def _has_less(place: Location) -> bool:
+    return place.name == QUEUE and place.read()[""] < place.before[""]
 
 
 def in_later_states(moving: Moves, before: Moves, known: Iterable[Any]) -> Iterator[None]:

@@ -93,6 +93,26 @@ def test_slope_of_slangs_own_beside_a_function_of_its_name_is_refused(declared: 
         value.sum().backward()
 
 
+CALLED = {
+    "behind a comma": ("max(a, sqrt(b))", lambda a, b: torch.maximum(a, b.sqrt())),
+    "as an exponent": ("pow(a, sqrt(b))", lambda a, b: a ** b.sqrt()),
+    "behind a comparison": ("(a < b ? a : b > a ? sqrt(b) : a)", lambda a, b: torch.where(a < b, a, a)),
+    "in brackets": ("(float) sqrt(b) * a", lambda a, b: b.sqrt() * a),
+    "in a comment": ("a * sqrt(b); // it takes the sqrt (slow)", lambda a, b: b.sqrt() * a),
+}
+
+
+@pytest.mark.parametrize("form", CALLED)
+def test_a_call_of_slangs_own_is_no_declaration_of_its_name(form: str) -> None:
+    text, reference = CALLED[form]
+    module = slang.load(f"[Differentiable] float f(float a, float b) {{ return {text};\n }}")
+    mine, theirs = ([torch.tensor([0.5, 2.0, 3.0]).add(n).requires_grad_() for n in (0, 1)] for _ in range(2))
+    for function, (a, b) in ((module.f, mine), (reference, theirs)):
+        function(a, b).sum().backward()
+    for one, other in zip(mine, theirs, strict=True):
+        torch.testing.assert_close(one.grad, torch.zeros(3) if other.grad is None else other.grad)
+
+
 def test_call_of_the_modules_own_beside_slangs_name_has_its_slope() -> None:
     module = slang.load("""
     [Differentiable] float pow(float x, int n) { return x * n; }
