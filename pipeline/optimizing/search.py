@@ -19,17 +19,17 @@ from ...ops.graph.errors import SignatureError
 from ...ops.graph.program import EngineChoice
 from ...ops.graph.traverse import bodies
 from ...ops.runtime.placement import settle
+from ..comparing.contest import ALIKE, contest
 from .candidate import NO_FASTER, Match, Observed, observe, renamed, try_engine
 from .cases import Case
 from .engaging import ATEN, calls, here
 from .findings import Attempt, Findings
-from .trial import Bench, Differences, interleaved
+from .trial import Bench, Differences
 
 LEAST_GAIN = 0.97  # of the time of the flat function, above which an engine is not worth its artefact
 NEAR, MOST_NEAR = 1.15, 4  # of the least time of an op, up to which an engine is tried in the whole; how many are
-ALIKE = 1.02  # of the least time, up to which engines are as fast, and the smaller artefact opens sooner
 _SHARE = 0.05  # of the time of the search for one measurement
-_LAST = 0.15  # of it for the measurement of the whole
+_LAST = 0.15  # of it for the measurement of the whole, which takes what the regions left, too
 
 
 class Search:
@@ -109,7 +109,8 @@ class Search:
         options: list[list[Match]] = [[], *self._combinations()]
         given = [case for case in self.stage.cases if case.given]
         ways = [self._way([each.engaged for each in option], given) for option in options]
-        times = interleaved(ways, max(0.2, self.seconds * _LAST))
+        left = self.seconds - (time.perf_counter() - self.start)
+        times = contest(ways, max(0.2, self.seconds * _LAST, left))
         for index in _order(times, [sum(each.engaged.size for each in option) for option in options]):
             option = options[index]
             if times[index] < LEAST_GAIN * times[0] and not self._fault(option):
@@ -174,10 +175,19 @@ def _nearly(fastest: Sequence[Match], candidates: Sequence[Match]) -> Iterator[l
         for best in fastest
         for each in candidates
         if each is not best and each.engaged.region.place == best.engaged.region.place
-        if each.after <= NEAR * best.after
+        if _behind(best, each) <= NEAR
     ]
-    for best, each in sorted(near, key=lambda pair: pair[1].after / pair[0].after)[:MOST_NEAR]:
+    for best, each in sorted(near, key=lambda pair: _behind(*pair))[:MOST_NEAR]:
         yield [each if found is best else found for found in fastest]
+
+
+def _behind(best: Match, other: Match) -> float:
+    """The ratio of the times of two engines on an op: of their own, or of those to the flat function beside each.
+
+    They were not timed in turns: another process may have slowed the one, and then the flat function with it.
+    """
+    plain = other.after / best.after
+    return min(plain, plain * best.before / other.before)
 
 
 def _outside(ops: Sequence[Match], runs: Sequence[Match]) -> list[Match]:

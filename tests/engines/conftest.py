@@ -26,7 +26,7 @@ def mirror(monkeypatch: pytest.MonkeyPatch) -> type[Mirror]:
     monkeypatch.setattr(catalogue, "_offers", dict(catalogue._offers))
     for each in (Mirror, Refusing, Interrupting):
         catalogue.register(each.name, lambda each=each: each)
-    for module in ("candidate", "search"):
-        monkeypatch.setattr(f"tracepack.pipeline.optimizing.{module}.interleaved", in_turn)
+    for measure in ("candidate.interleaved", "search.contest"):
+        monkeypatch.setattr(f"tracepack.pipeline.optimizing.{measure}", in_turn)
     monkeypatch.setattr(Mirror, "calls", [])
     return Mirror

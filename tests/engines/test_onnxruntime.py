@@ -49,8 +49,8 @@ def made() -> tuple[tracepack.Pipeline, torch.nn.Module, bytes]:
 
     mod = tracepack.trace(process, torch.randint(0, 50, (2, 5)))
     with pytest.MonkeyPatch.context() as patch:
-        for module in ("candidate", "search"):
-            patch.setattr(f"tracepack.pipeline.optimizing.{module}.interleaved", in_turn)
+        for measure in ("candidate.interleaved", "search.contest"):
+            patch.setattr(f"tracepack.pipeline.optimizing.{measure}", in_turn)
         report = mod.optimize([{"ids": torch.randint(0, 50, (2, 5))}], engines=["onnxruntime"])
     assert report.engines == {"pipeline": "onnxruntime"}, report
     file = io.BytesIO()
@@ -135,8 +135,8 @@ def test_a_model_that_onnx_cannot_say_stays_with_the_flat_function() -> None:
 
 def test_where_torch_follows_the_caller_the_nodes_run(monkeypatch) -> None:
     """`make_fx` hands plain tensors over, and `functionalize` ones that look plain: an engine's answer would freeze."""
-    for module in ("candidate", "search"):
-        monkeypatch.setattr(f"tracepack.pipeline.optimizing.{module}.interleaved", in_turn)
+    for measure in ("candidate.interleaved", "search.contest"):
+        monkeypatch.setattr(f"tracepack.pipeline.optimizing.{measure}", in_turn)
     layer = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU()).eval()
     op = tracepack.script(layer)
     mod = tracepack.trace(lambda x: op(x) + 1, torch.rand(3, 4))
@@ -171,8 +171,8 @@ def test_independent_parts_run_side_by_side_where_that_is_faster(monkeypatch: py
         return make(model, options, **given)
 
     monkeypatch.setattr(onnxruntime, "InferenceSession", noted)
-    for module in ("candidate", "search"):
-        monkeypatch.setattr(f"tracepack.pipeline.optimizing.{module}.interleaved", in_turn)
+    for measure in ("candidate.interleaved", "search.contest"):
+        monkeypatch.setattr(f"tracepack.pipeline.optimizing.{measure}", in_turn)
     mod = tracepack.trace(towers, torch.rand(3, 64))
     alone = mod.optimize([{"x": torch.rand(3, 64)}], engines=["onnxruntime"], threads=1)
     assert [each.engine for each in alone.attempts] == ["onnxruntime"]

@@ -34,8 +34,8 @@ def test_every_size_gives_the_answers_of_torch(engine, monkeypatch) -> None:
     if engine == "openvino":
         pytest.importorskip("openvino", reason="the extra 'openvino' is not installed")
         pytest.importorskip("onnxscript", reason="the extra 'openvino' is not installed")
-    for module in ("candidate", "search"):
-        monkeypatch.setattr(f"tracepack.pipeline.optimizing.{module}.interleaved", in_turn)
+    for measure in ("candidate.interleaved", "search.contest"):
+        monkeypatch.setattr(f"tracepack.pipeline.optimizing.{measure}", in_turn)
     torch.manual_seed(0)
     model = Net().eval()
     op = tracepack.script(model, name="net")
@@ -65,8 +65,8 @@ def test_inputs_with_gaps_are_read_while_they_are_in_memory(engine, monkeypatch)
     if engine != "frozen":
         pytest.importorskip(engine, reason="an extra is not installed")
         pytest.importorskip("onnxscript", reason="an extra is not installed")
-    for module in ("candidate", "search"):
-        monkeypatch.setattr(f"tracepack.pipeline.optimizing.{module}.interleaved", in_turn)
+    for measure in ("candidate.interleaved", "search.contest"):
+        monkeypatch.setattr(f"tracepack.pipeline.optimizing.{measure}", in_turn)
     a, b = torch.arange(4096).float()[::2], torch.ones(4096)[::2]
     mod = tracepack.trace(lambda a, b: (a * 2 + b, a - b), a, b)
     assert mod.optimize([{"a": a, "b": b}], engines=[engine]).engines == {"pipeline": engine}

@@ -34,8 +34,8 @@ class Net(torch.nn.Module):
 @pytest.fixture
 def net(monkeypatch) -> Any:
     """The model, the pipeline of it, and an example; every measurement finds what is tried later faster."""
-    for module in ("candidate", "search"):
-        monkeypatch.setattr(f"tracepack.pipeline.optimizing.{module}.interleaved", in_turn)
+    for measure in ("candidate.interleaved", "search.contest"):
+        monkeypatch.setattr(f"tracepack.pipeline.optimizing.{measure}", in_turn)
     torch.manual_seed(0)
     model = Net().eval()
     op = tracepack.script(model, name="net")

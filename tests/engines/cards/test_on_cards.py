@@ -101,8 +101,8 @@ def test_cuda_graphs_give_the_answers_of_each_signature(card: None) -> None:
 
 @pytest.mark.card
 def test_a_pipeline_on_a_card_is_optimized_and_reloaded_there(card: None, tmp_path: Path, monkeypatch) -> None:
-    for module in ("candidate", "search"):
-        monkeypatch.setattr(f"tracepack.pipeline.optimizing.{module}.interleaved", in_turn)
+    for measure in ("candidate.interleaved", "search.contest"):
+        monkeypatch.setattr(f"tracepack.pipeline.optimizing.{measure}", in_turn)
     x = torch.rand(2, 4, device="cuda")
     op = tracepack.script(torch.nn.Linear(4, 3).eval().cuda(), device=0)
     mod = tracepack.trace(lambda x: op(x).relu(), x)

@@ -61,8 +61,8 @@ CASES: dict[str, tuple[Callable[[torch.Tensor], torch.Tensor], list[float]]] = {
 def test_what_is_no_number_is_answered_as_torch_does(case: str, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip(engine, reason=f"the extra of {engine} is not installed")
     pytest.importorskip("onnxscript", reason="the extra 'onnx' is not installed")
-    for module in ("candidate", "search"):
-        monkeypatch.setattr(f"tracepack.pipeline.optimizing.{module}.interleaved", in_turn)
+    for measure in ("candidate.interleaved", "search.contest"):
+        monkeypatch.setattr(f"tracepack.pipeline.optimizing.{measure}", in_turn)
     function, row = CASES[case]
     usual = torch.tensor([[0.3, 0.9, 0.6], [0.2, 0.5, 0.8]])
     mod = tracepack.trace(function, usual)
@@ -106,8 +106,8 @@ def test_float16_of_a_reciprocal_overflows_where_torch_does(monkeypatch: pytest.
     """Torch takes `0.5 / x` for a product with the reciprocal, which is infinite below 1.5e-5."""
     pytest.importorskip("onnxruntime", reason="the extra 'onnx' is not installed")
     pytest.importorskip("onnxscript", reason="the extra 'onnx' is not installed")
-    for module in ("candidate", "search"):
-        monkeypatch.setattr(f"tracepack.pipeline.optimizing.{module}.interleaved", in_turn)
+    for measure in ("candidate.interleaved", "search.contest"):
+        monkeypatch.setattr(f"tracepack.pipeline.optimizing.{measure}", in_turn)
 
     def process(x: torch.Tensor) -> torch.Tensor:
         return (0.5 / x).flatten()
@@ -161,8 +161,8 @@ def test_a_search_times_the_examples_that_an_engine_answers(
 ) -> None:
     pytest.importorskip("onnxruntime", reason="the extra 'onnx' is not installed")
     pytest.importorskip("onnxscript", reason="the extra 'onnx' is not installed")
-    for module in ("candidate", "search"):
-        monkeypatch.setattr(f"tracepack.pipeline.optimizing.{module}.interleaved", in_turn)
+    for measure in ("candidate.interleaved", "search.contest"):
+        monkeypatch.setattr(f"tracepack.pipeline.optimizing.{measure}", in_turn)
     mod = tracepack.trace(network, torch.rand(2, 3))
     report = mod.optimize([{"x": torch.full((2, 3), row)} for row in rows], engines=["onnxruntime"], threads=1)
     assert report.engines == chosen

@@ -19,8 +19,8 @@ pytest.importorskip("onnxscript", reason="the extra 'onnx' is not installed")
 
 @pytest.fixture(autouse=True)
 def _untimed(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("candidate", "search"):
-        monkeypatch.setattr(f"tracepack.pipeline.optimizing.{module}.interleaved", in_turn)
+    for measure in ("candidate.interleaved", "search.contest"):
+        monkeypatch.setattr(f"tracepack.pipeline.optimizing.{measure}", in_turn)
 
 
 class Attention(torch.nn.Module):

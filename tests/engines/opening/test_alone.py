@@ -23,8 +23,8 @@ def weight() -> torch.Tensor:
 
 @pytest.fixture
 def mod(weight: torch.Tensor, monkeypatch: pytest.MonkeyPatch) -> tracepack.Pipeline:
-    for module in ("candidate", "search"):
-        monkeypatch.setattr(f"tracepack.pipeline.optimizing.{module}.interleaved", in_turn)
+    for measure in ("candidate.interleaved", "search.contest"):
+        monkeypatch.setattr(f"tracepack.pipeline.optimizing.{measure}", in_turn)
     made = tracepack.trace(lambda x: torch.sigmoid(x @ weight).contiguous(), torch.rand(3, 6))
     made.optimize([{"x": torch.rand(3, 6)}], engines=["onnxruntime"])
     assert made._runner.plan.alone is not None
@@ -104,8 +104,8 @@ def test_layouts_and_errors_are_those_of_a_slow_run(mod: tracepack.Pipeline, wei
 
 
 def test_more_than_one_result_is_the_plan_s(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("candidate", "search"):
-        monkeypatch.setattr(f"tracepack.pipeline.optimizing.{module}.interleaved", in_turn)
+    for measure in ("candidate.interleaved", "search.contest"):
+        monkeypatch.setattr(f"tracepack.pipeline.optimizing.{measure}", in_turn)
     made = tracepack.trace(lambda x: {"a": x.tanh() * 2, "b": x.exp() + 1}, torch.rand(3, 6))
     made.optimize([{"x": torch.rand(3, 6)}], engines=["onnxruntime"])
     assert made._runner.plan.alone is None
@@ -114,8 +114,8 @@ def test_more_than_one_result_is_the_plan_s(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_new_sizes_that_fit_need_no_slow_run(weight: torch.Tensor, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("candidate", "search"):
-        monkeypatch.setattr(f"tracepack.pipeline.optimizing.{module}.interleaved", in_turn)
+    for measure in ("candidate.interleaved", "search.contest"):
+        monkeypatch.setattr(f"tracepack.pipeline.optimizing.{measure}", in_turn)
 
     class Product(torch.nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:

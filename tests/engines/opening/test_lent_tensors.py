@@ -32,8 +32,8 @@ def layer(request) -> Iterator[tuple[tracepack.Pipeline, nn.Module]]:
 def on_onnxruntime(function: Callable, model: nn.Module, feed: dict[str, torch.Tensor]) -> tracepack.Pipeline:
     mod = tracepack.trace(function(tracepack.script(model, contiguous=True)), **feed)
     with pytest.MonkeyPatch.context() as patch:
-        for module in ("candidate", "search"):
-            patch.setattr(f"tracepack.pipeline.optimizing.{module}.interleaved", in_turn)
+        for measure in ("candidate.interleaved", "search.contest"):
+            patch.setattr(f"tracepack.pipeline.optimizing.{measure}", in_turn)
         report = mod.optimize([feed], engines=["onnxruntime"])
     assert set(report.engines.values()) == {"onnxruntime"}, report
     return mod
