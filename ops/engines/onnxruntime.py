@@ -23,6 +23,7 @@ from .checks.index_checks import checked, index_checks
 from .checks.nan_carriers import CARRIES, build, carries, may_carry
 from .engine import DYNAMIC, SIDE_BY_SIDE, STATIC, WAY, Declined, Engine, Task, file_of, lowers
 from .exporting.onnx_weights import MODEL, WITHIN, declared, embedded
+from .exporting.optimised_model import OPTIMISED, as_it_is, is_optimised, weights_of
 from .memory import early_start
 from .memory.ort_values import from_dlpack, is_plain, is_understood, plain, to_dlpack, value_of
 from .region import Region
@@ -52,6 +53,7 @@ class OnnxRuntime(Engine):
         """
         from .exporting.onnx_export import onnx_artefact
         from .exporting.onnx_quantized import quantized_artefact
+        from .exporting.optimised_model import with_optimised
         from .exporting.turned_products import with_turned_products
 
         if lowers(task.way):
@@ -59,6 +61,7 @@ class OnnxRuntime(Engine):
         made = onnx_artefact(task, self.name, self.version())
         if not self.provider:
             made = with_turned_products(made)
+            made = with_optimised(made, lambda path: _prepared(made, self.name, written_to=path)())
         return self._shown_nan(made, task) if may_carry(task.region.graph) else made
 
     def _shown_nan(self, made: Artefact, task: Task) -> Artefact:
@@ -80,7 +83,9 @@ class OnnxRuntime(Engine):
             Declined: ONNX Runtime does not take the model, or it has other inputs and outputs than the region.
         """
         if not device.is_cpu:
-            return self._open_on_card(file_of(artefact, MODEL) + embedded(_weights(artefact)), region, str(device))
+            return self._open_on_card(
+                file_of(artefact, MODEL) + embedded(weights_of(artefact, optimised=False)), region, str(device)
+            )
         carrying = artefact.description.get(CARRIES) == build(self.version()) and may_carry(region.graph)
         floating = [] if carrying else floating_inputs(region.graph)
         checks, _ = index_checks(region.graph), is_understood()  # what takes its time the first time, beside the thread
@@ -119,19 +124,25 @@ def _places(region: Region, given: Sequence[str], made: Sequence[str]) -> list[i
     return [names.index(name) for name in given]
 
 
-def _weights(artefact: Artefact) -> dict[str, torch.Tensor]:
-    return {name: constant.tensor.detach() for name, constant in artefact.constants.items()}
-
-
-def _prepared(artefact: Artefact, where: str) -> Callable[[], Any]:
+def _prepared(artefact: Artefact, where: str, written_to: str = "") -> Callable[[], Any]:
     """What makes the session of an artefact, and does little else.
+
+    Args:
+        artefact: with the model.
+        where: the region, for messages.
+        written_to: the path of a file into which the session writes the model as it has rewritten it.
 
     Raises:
         GraphError: the model takes a tensor from another file.
     """
-    weights, model = _weights(artefact), file_of(artefact, MODEL)
+    optimised, options = is_optimised(artefact, OnnxRuntime.version()), session_options()
+    weights = weights_of(artefact, optimised=optimised)
+    model = file_of(artefact, OPTIMISED if optimised else MODEL)
     refuse_external_data(model, where)
-    options = session_options()
+    if optimised:
+        as_it_is(options)
+    if written_to:
+        options.optimized_model_filepath = written_to
     if artefact.description.get(WAY) == SIDE_BY_SIDE and options.intra_op_num_threads > 1:
         options.execution_mode = onnxruntime.ExecutionMode.ORT_PARALLEL
         options.inter_op_num_threads, options.intra_op_num_threads = options.intra_op_num_threads, 1
