@@ -101,6 +101,27 @@ def programs(flat: Flat, tensors: Leaves, model: Any, name: str, reference: Call
     raise lowering_error(error, name, lambda: reference(*separate(tensors)), flat.heard.own.values()) from error
 
 
+def program_at(flat: Flat, tensors: Leaves, model: Any, heard: Heard) -> Any:
+    """The freest export for inputs of other sizes, which are taken as they are.
+
+    Args:
+        flat: the model.
+        tensors: the inputs.
+        model: the user's model.
+        heard: gets what the model asks.
+    """
+    before, flat.heard = flat.heard, heard
+    heard.compares_bools = before.compares_bools
+    try:
+        found, error = _freest(flat, _carriers(separate(tensors)), model)
+    finally:
+        flat.heard = before
+    if not found:
+        assert error is not None
+        raise error
+    return found[0]
+
+
 def _carriers(tensors: Leaves) -> list[torch.Tensor]:
     """The inputs, with each number as the first size of an empty tensor: torch.export reasons best about sizes."""
     return [t if isinstance(t, torch.Tensor) else torch.empty(t, 0) for t in tensors]

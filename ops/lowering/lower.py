@@ -7,9 +7,10 @@ differ from those of the model, a guard excludes the size.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import torch
@@ -21,17 +22,19 @@ from ..runtime.checks import input_check
 from ..runtime.plan import Plan
 from ..runtime.primitives.random import draws_undone
 from .agreement.library_ways import require_plain_way
+from .agreement.small_ways import with_small_ways
 from .autocast import AutocastQuestions
 from .call import Call, Leaves, returned, separate
 from .convert.body import convert
 from .convert.layout_guards import guards_of
 from .convert.nodes import Shared
 from .errors import fixes_ones, undecided
-from .export import Flat, programs
+from .export import Flat, program_at, programs
 from .gradients import Questions, with_plain_inputs, without_gradients, without_hooks
 from .layouts import LayoutQuestions
 from .mutation import EmptyBuffers
 from .patches.layers.nested_rows import NestedRows
+from .patches.plain.askers import Heard
 from .patches.plain.lending import LentQuestions
 from .patches.plain.ran import RanFunctions
 from .user_model.buffers import KeptData, Live
@@ -39,7 +42,7 @@ from .user_model.isolate import Attribute, GuardedState, KeptAttributes, KeptMod
 from .user_model.quantized import with_plain_layers, with_plain_tensors
 from .user_model.twin import twin
 from .user_model.writes import FixedTensors
-from .validate import prove
+from .validate import prove, size_trial
 
 SWITCHES = 2  # the switches of the grad mode that `Live` makes in one call
 
@@ -122,8 +125,6 @@ def lower_itself(
     """
     flat = Flat(model, call, training)
     error: TracepackError | None = None
-    sources = [f"L['flat'][{index}]" for index in range(len(tensors))]
-    numbers_at = [index for index, kind in enumerate(call.kinds) if kind is None]
     empty, constants = EmptyBuffers(model), {} if shared is None else shared
     fixed, questions, layouts = FixedTensors(model, name), Questions(model, expected=SWITCHES), LayoutQuestions()
     autocast, ran = AutocastQuestions(), RanFunctions()
@@ -153,10 +154,12 @@ def lower_itself(
         def reference(grad: bool = False) -> _Reference:
             return _Reference(call, Live(model, training, grad), name, notes)
 
+        write = partial(_body_of, call, len(tensors), name=name, device=device, contiguous=contiguous)
+
         with GuardedState(model, name, notes):
             for program in programs(flat, tensors, model, name, reference()):
                 try:
-                    body = convert(program, name, device, call.names, sources, contiguous, constants, numbers_at)
+                    body = write(program, shared=constants)
                     empty.refuse_state(constants, name)
                     if not _takes(body, tensors):
                         error = error or fixes_ones(name)
@@ -165,6 +168,10 @@ def lower_itself(
                     with NestedRows() as nested:
                         body, spec = prove(body, tensors, reference, asks, chooses)
                     nested.refuse(name)
+                    body = with_small_ways(
+                        body, tensors, flat.heard, partial(_body_at, flat, model, write),
+                        size_trial(body, tensors, reference),
+                    )  # fmt: skip
                     require_plain_way(body, tensors, reference, flat.heard)
                     if questions.asks:
                         body = with_plain_inputs(body, reference, tensors)
@@ -177,6 +184,21 @@ def lower_itself(
                     error = error or caught
     assert error is not None
     raise error
+
+
+def _body_of(call: Call, count: int, program: Any, shared: Shared | None = None, **options: Any) -> Body:
+    """The body that an export gives, for a call with so many inputs."""
+    sources = [f"L['flat'][{index}]" for index in range(count)]
+    numbers = [index for index, kind in enumerate(call.kinds) if kind is None]
+    return convert(program, inputs=call.names, sources=sources, shared=shared, numbers=numbers, **options)
+
+
+def _body_at(flat: Flat, model: Any, write: Callable[..., Body], others: Leaves, heard: Heard) -> Body | None:
+    """What an export for other inputs gives; None where that fails."""
+    try:
+        return write(program_at(flat, others, model, heard))
+    except Exception:  # torch.export raises errors of many kinds
+        return None
 
 
 def _has_script(model: Any) -> bool:

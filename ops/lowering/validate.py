@@ -16,7 +16,6 @@ from ..graph.errors import LoweringError, OutsideError
 from ..graph.graph import Body, Facts, KernelCall
 from ..graph.guards import Expression
 from ..graph.sharing.memory import touched
-from ..graph.types import TensorType
 from ..runtime.checks import size_of
 from ..runtime.placement import home_of_body
 from ..runtime.plan import Plan
@@ -24,7 +23,8 @@ from ..runtime.primitives.control_flow import LimitedRounds
 from ..runtime.primitives.random import draws_undone
 from ..runtime.safety.card_indices import tried_on_cpu
 from ..runtime.state import is_stateful
-from .agreement.single_sizes import allowing, holds_at, sets_apart
+from .agreement.other_sizes import sized
+from .agreement.single_sizes import SizeTrial, allowing, holds_at, sets_apart
 from .call import Leaves, separate
 from .convert.layout_guards import grown, stepped, with_layouts
 from .convert.other_data import hard, is_even, masked, uneven
@@ -95,6 +95,11 @@ def prove(
     if checker.hangs_on_layout(tensors):
         body = replace(body, graph=with_layouts(body.graph, tensors, checker.reads_strides(tensors)))
     return replace(body, facts=Facts(body.facts.symbols, tuple(dict.fromkeys(guards)))), spec
+
+
+def size_trial(body: Body, tensors: Leaves, reference: Callable[[], Reference]) -> SizeTrial:
+    """What runs a body and its model at other sizes; as for `prove`."""
+    return _Checker(body, reference, False, home_of_body(body, tensors))
 
 
 class _Checker:
@@ -243,7 +248,7 @@ class _Checker:
 
     def differs_at(self, sizes: Mapping[str, int], tensors: Leaves) -> bool:
         """Whether model and body give other answers where some symbols have other sizes."""
-        return not self.trusts and self.differs(self._sized(sizes, tensors))
+        return not self.trusts and self.differs(sized(self.body, sizes, tensors))
 
     def agrees_at(self, sizes: Mapping[str, int], tensors: Leaves) -> bool:
         """Whether model and body agree where some symbols have other sizes; an unchecked index is 0, below 1."""
@@ -252,7 +257,7 @@ class _Checker:
             return False
         if self.trusts:
             tensors = [torch.zeros_like(t) if _is_tensor(t) else t for t in tensors]
-        small = self._sized(sizes, tensors)
+        small = sized(self.body, sizes, tensors)
         found = self._alike(small)  # whole numbers may be lengths, too large for this size
         return found is True or (found is None and self._alike([_clamped(t, least) for t in small]) is True)
 
@@ -267,16 +272,7 @@ class _Checker:
         sizes = dict.fromkeys(symbols, size)
         if not self.agrees_at(sizes, tensors):
             return False
-        return size == 0 or self.trusts or not self._differs_on_hard(self._sized(sizes, tensors), tensors)
-
-    def _sized(self, sizes: Mapping[str, int], tensors: Leaves) -> list[Any]:
-        """The example with other sizes of some symbols."""
-        small = list(tensors)
-        for name, size in sizes.items():
-            small = [_resized(t, v.type, [name], size) for t, v in zip(small, self.body.graph.inputs, strict=True)]
-            index = self.body.facts.symbols[name][0]
-            small[index] = small[index] if _is_tensor(small[index]) else size
-        return small
+        return size == 0 or self.trusts or not self._differs_on_hard(sized(self.body, sizes, tensors), tensors)
 
     def _alike(self, tensors: Leaves) -> bool | None:
         """Whether model and body agree; None where one refuses."""
@@ -298,15 +294,6 @@ def _equal(symbol: str, size: int) -> Expression:
 
 def _is_tensor(thing: Any) -> bool:
     return isinstance(thing, torch.Tensor)
-
-
-def _resized(tensor: Any, kind: Any, symbols: Sequence[str], size: int) -> Any:
-    if not isinstance(kind, TensorType):
-        return tensor
-    for dim, name in enumerate(kind.shape):
-        if name in symbols and tensor.size(dim) >= size:
-            tensor = tensor.narrow(dim, 0, size)
-    return tensor.contiguous()
 
 
 def _clamped(tensor: Any, most: int) -> Any:

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import cache
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from ....graph.graph import SourceLine
 from ....runtime.user_code import OURS, TORCHS, is_own, is_users, source_line
@@ -48,6 +50,7 @@ class Heard:
         told: whether libraries are told of the export.
         compares_bools: whether a function of the model compares with True or False by `is`.
         chooses_by_sizes: whether other code than torch's chose by sizes that are computed.
+        choices: that by which such code chose: a number or a condition over sizes, how it is asked, and the answer.
         own: the questions of the user's own code, with the line of each.
         libraries: those of installed packages.
         modes: how many modes for functions and for operators there are around the model.
@@ -57,6 +60,7 @@ class Heard:
     told: bool = False
     compares_bools: bool = False
     chooses_by_sizes: bool = False
+    choices: list[tuple[Any, Callable[[Any], bool], bool]] = field(default_factory=list)
     own: dict[tuple[str, int], tuple[str, SourceLine]] = field(default_factory=dict)
     libraries: dict[tuple[str, int], tuple[str, SourceLine]] = field(default_factory=dict)
     modes: tuple[int, int] = (0, 0)
