@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import heapq
 import logging
+import threading
 import types
 import warnings
 from collections.abc import Callable, Iterator
@@ -19,6 +20,17 @@ from tracepack.pipeline.recheck.reach.objects import Objects
 
 PUSH = heapq.heappush
 ADD = LISTED.append
+
+
+@pytest.fixture(autouse=True)
+def _another_thread() -> Iterator[None]:
+    """Where no other thread runs, all goes back."""
+    done = threading.Event()
+    thread = threading.Thread(target=done.wait)
+    thread.start()
+    yield
+    done.set()
+    thread.join()
 
 
 def _shown(thing: Any) -> str:

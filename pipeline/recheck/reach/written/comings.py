@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 from functools import cached_property, partial
 from types import (
     BuiltinMethodType,
@@ -25,6 +26,7 @@ from ..places import is_special
 from ..whose import attributes_of, is_looked_into, is_made_by_hand, is_users_own
 from . import unseen
 from .named_ways import OF_OBJECT, Ways
+from .receivers import makers_in
 from .stores import DYNAMIC, RUN_BY_STORES, Stores, joined, stores_of
 from .written_codes import code_as_written
 
@@ -39,6 +41,7 @@ _WITH_FILES = frozenset(
     redirect_stdout redirect_stderr TextIOWrapper BufferedReader BufferedWriter""".split()
 )
 _CODES = ("gi_code", "cr_code", "ag_code")
+_ANSWERING = frozenset(("__getattr__", "__getattribute__"))
 
 
 class Comings:
@@ -55,6 +58,7 @@ class Comings:
     def __init__(self, ways: Ways, unread: bool) -> None:
         self._ways, self._unread, self.lent = ways, unread or unseen.are_heard_globally(), set[int]()
         self._names, self._attributes, self._texts, self._called = set[str](), set[str](), set[str](), set[int]()
+        self._calls = set[str]()  # of what is called without naming what it fills
         self._found: list[Stores] = []
         self._modules: list[ModuleType] = []
 
@@ -79,8 +83,9 @@ class Comings:
                 later = [each for each in later if not self._goes(*each[:2])]
         if self._unread or any(map(self._is_unread_module, self._modules)) or self._calls_operators():
             return None
-        named = self._names | (self._texts if self._is_dynamic() else set())
-        return joined(self._found, self._attributes, named)
+        calls = self._calls | (self._texts if self._is_dynamic() else set())
+        answers = not _ANSWERING.isdisjoint(self._names | self._calls)  # with what may have another name
+        return joined(self._found, self._attributes, calls, lambda name: not answers and self._ways.holds_filled(name))
 
     def _goes(self, owner: Any, name: str) -> bool:
         """Whether code goes from an object by a name."""
@@ -142,10 +147,10 @@ class Comings:
 
     def _meet_other(self, thing: Any, kind: type) -> None:
         if isinstance(thing, _BY_NAME):
-            self._names.add(thing.__name__)
+            self._call(thing.__name__)
         if (found := access(thing)) is not None:
             for code in filter(None, (attribute(thing, each) for each in _CODES)):
-                self._meet_code(code)
+                self._meet_code(code, None)
             self._unread = self._unread or unseen.is_of_user(kind) or unseen.is_unread_iterator(thing, found[0])
         elif is_looked_into(kind):
             self._meet_object(thing)
@@ -154,14 +159,20 @@ class Comings:
 
     def _meet_function(self, function: FunctionType) -> None:
         if is_users_own(function.__code__.co_filename):
-            self._meet_code(code_as_written(function))
+            self._meet_code(code_as_written(function), function.__globals__)
+            self._calls |= _ANSWERING & {function.__name__}
         else:
-            self._names.add(function.__name__)
+            self._call(function.__name__)
             self._unread = self._unread or unseen.is_unread_function(function)
 
-    def _meet_code(self, code: CodeType) -> None:
+    def _call(self, name: str) -> None:
+        self._names.add(name)
+        self._calls.add(name)
+
+    def _meet_code(self, code: CodeType, held: Mapping[str, Any] | None) -> None:
+        """Reads some code, and what is defined inside of it, with its globals; None for those of one that has begun."""
         for inner in codes_in(code):
-            found = stores_of(inner)
+            found = stores_of(inner, None if held is None else makers_in(inner, held))
             self._found.append(found)
             self._names |= found.named
             if "cls" in inner.co_varnames:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import Any
 
 from ..places import Location, Named, Variable
 
+_FILLED = (list, dict, set, deque)
 OF_OBJECT = ""
 """The way from an object to its class, which code may go that does not have the class itself."""
 
@@ -54,9 +56,22 @@ class Ways:
     def names(self) -> dict[int, frozenset[str]]:
         """The names under which objects are kept, by their ids: of attributes, variables and keys."""
         found: defaultdict[int, set[str]] = defaultdict(set)
+        for name, things in self._named.items():
+            for thing in things:
+                found[id(thing)].add(name)
+        return {place: frozenset(names) for place, names in found.items()}
+
+    def holds_filled(self, name: str) -> bool:
+        """Whether lists, dicts, sets and deques are kept under a name, and nothing else."""
+        return bool(name) and all(isinstance(each, _FILLED) for each in self._named.get(name, (None,)))
+
+    @cached_property
+    def _named(self) -> dict[str, list[Any]]:
+        """What is kept under each name."""
+        found: defaultdict[str, list[Any]] = defaultdict(list)
         for held in (each for places in self._held.values() for each in places):
             of_variable = held.holder.name if isinstance(held.holder, Variable) else None
             for key, item in held.before.items():
                 if isinstance(key, str):
-                    found[id(item)].add(key if of_variable is None else of_variable)
-        return {place: frozenset(names) for place, names in found.items()}
+                    found[key if of_variable is None else of_variable].append(item)
+        return found

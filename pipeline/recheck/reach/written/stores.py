@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import dis
 from collections import Counter, OrderedDict, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from .receivers import ANY, Receivers
 
 _ATTRIBUTES = frozenset(("STORE_ATTR", "DELETE_ATTR"))
 _GLOBALS = frozenset(("STORE_GLOBAL", "DELETE_GLOBAL"))
@@ -45,8 +49,12 @@ _OF_MEMORY = frozenset(
     out nan_to_num frombytes fromfile fromlist fromunicode pack_into readinto readinto1 recv_into write cast memmove
     memset as_strided inplace""".split()
 )
-
-
+_OF_ITSELF = frozenset(
+    """append extend insert remove pop popitem clear sort reverse appendleft extendleft popleft rotate update setdefault
+    move_to_end subtract add discard difference_update intersection_update symmetric_difference_update""".split()
+)
+"""The methods by which a container fills itself, and nothing that it is given."""
+_OF_ARRAYS = _OF_MEMORY | (_OF_LISTS - _OF_ITSELF) | {"sort"}
 _OF_ATTRIBUTES = frozenset("__setattr__ __delattr__ __set__ __delete__".split())
 _IN_PLACE = frozenset("__iadd__ __isub__ __imul__ __ior__ __iand__ __ixor__ __itruediv__ __imatmul__".split())
 RUN_BY_STORES = frozenset(("__setitem__", "__delitem__")) | _OF_ATTRIBUTES | _IN_PLACE
@@ -65,6 +73,9 @@ class Stores:
         in_place: the operators in place, such as ``+=``, whose operand may be more than a number; each with the name
             under which the result is kept, empty where it is not known.
         numbers: the same of those whose operand is a number of the code.
+        fills: the methods and functions that it names which may fill something; each with the name by which it has
+            what is filled, empty where that is not known. What it made itself is left out.
+        binds: the names under which it may keep anything: that of a store, an argument or a text.
         named: all names in it; and its texts, where it finds attributes by a text.
         imports: the modules that it imports.
     """
@@ -75,6 +86,8 @@ class Stores:
     asked: frozenset[Any] | None = frozenset()
     in_place: frozenset[tuple[str, str]] = frozenset()
     numbers: frozenset[tuple[str, str]] = frozenset()
+    fills: frozenset[tuple[str, str]] = frozenset()
+    binds: frozenset[str] = frozenset()
     named: frozenset[str] = frozenset()
     imports: frozenset[str] = frozenset()
 
@@ -99,25 +112,28 @@ class Stores:
         match thing:
             case dict():
                 operators = ("|=", "+=", "-=", "&=") if isinstance(thing, Counter) else ("|=",)
-                return self._in_dict(thing, self._operates(self.in_place, operators, names))
+                return self._in_dict(thing, self._operates(self.in_place, operators, names), names)
             case set():
-                return _any_if(self._calls(_OF_SETS) or self._operates(self.in_place, ("|=", "&=", "-=", "^="), names))
+                return _any_if(
+                    self._calls(_OF_SETS, names) or self._operates(self.in_place, ("|=", "&=", "-=", "^="), names)
+                )
             case list() | deque():
                 operates = self._operates(self.in_place, ("+=",), names)
                 repeats = self._operates(self.in_place | self.numbers, ("*=",), names)
-                return _any_if(operates or repeats or self._calls(_OF_LISTS) or self._sets_items())
-        called = self._calls(_OF_MEMORY | _OF_LISTS) or any(map(_is_in_place, self.named))
+                return _any_if(operates or repeats or self._calls(_OF_LISTS, names) or self._sets_items())
+        methods = _OF_ARRAYS if isinstance(thing, np.ndarray) else _OF_MEMORY | _OF_LISTS
+        called = any(name in methods or _is_in_place(name) for name, _ in self.fills)  # by whatever name, as a view
         operates = any(not name or name in names for _, name in self.in_place | self.numbers)
         return _any_if(called or operates or self._sets_items())
 
-    def _in_dict(self, thing: dict[Any, Any], operates: bool) -> frozenset[Any] | None:
+    def _in_dict(self, thing: dict[Any, Any], operates: bool, names: frozenset[str]) -> frozenset[Any] | None:
         asked = frozenset[Any]() if type(thing) in _PLAIN_DICTS else self.asked  # what it lacks may be added
-        if operates or self._calls(_OF_DICTS) or self.keys is None or asked is None:
+        if operates or self._calls(_OF_DICTS, names) or self.keys is None or asked is None:
             return None
         return self.keys | asked | self.attributes | self.variables  # a dict may hold the attributes of something
 
-    def _calls(self, names: frozenset[str]) -> bool:
-        return not names.isdisjoint(self.named)
+    def _calls(self, methods: frozenset[str], names: frozenset[str]) -> bool:
+        return any(method in methods and (not name or name in names) for method, name in self.fills)
 
     def _sets_items(self) -> bool:
         return self.keys is None or any(not isinstance(key, str) for key in self.keys)
@@ -138,14 +154,20 @@ def _is_in_place(name: str) -> bool:
 _PLAIN_DICTS = (dict, OrderedDict, Counter)
 
 
-def joined(found: Sequence[Stores], attributes: Iterable[str], named: Iterable[str]) -> Stores:
+def joined(
+    found: Sequence[Stores], attributes: Iterable[str], named: Iterable[str], holds: Callable[[str], bool]
+) -> Stores:
     """What several codes can write.
 
     Args:
         found: what each of them can.
         attributes: those that are written beside, as by a cached property.
-        named: all names of what they call.
+        named: the names of what they call without naming what is filled.
+        holds: whether nothing but containers is kept under a name, so that code fills these by it.
     """
+    binds = frozenset[str]().union(*(each.binds for each in found))
+    fills = frozenset[tuple[str, str]]().union(*(each.fills for each in found))
+    known = {name for _, name in fills if name not in binds and holds(name)}
     return Stores(
         frozenset(attributes).union(*(each.attributes for each in found)),
         frozenset[str]().union(*(each.variables for each in found)),
@@ -153,8 +175,13 @@ def joined(found: Sequence[Stores], attributes: Iterable[str], named: Iterable[s
         _all_keys(each.asked for each in found),
         frozenset[tuple[str, str]]().union(*(each.in_place for each in found)),
         frozenset[tuple[str, str]]().union(*(each.numbers for each in found)),
-        frozenset(named),
+        frozenset((method, name if name in known else ANY) for method, name in fills).union(_filling(named)),
     )
+
+
+def _filling(names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """The names among some which may fill something that is not known."""
+    return ((name, ANY) for name in names if name in _FILLING or _is_in_place(name))
 
 
 def _all_keys(found: Iterable[frozenset[Any] | None]) -> frozenset[Any] | None:
@@ -163,21 +190,27 @@ def _all_keys(found: Iterable[frozenset[Any] | None]) -> frozenset[Any] | None:
     return frozenset[Any]().union(*known) if len(known) == len(every) else None
 
 
-_known: WeakKeyDictionary[CodeType, Stores] = WeakKeyDictionary()
+_known: WeakKeyDictionary[CodeType, dict[frozenset[str] | None, Stores]] = WeakKeyDictionary()
 
 
-def stores_of(code: CodeType) -> Stores:
-    """What code can write by itself."""
-    found = _known.get(code)
-    if found is None:
-        found = _known[code] = _read(code)
-    return found
+def stores_of(code: CodeType, makers: frozenset[str] | None) -> Stores:
+    """What code can write by itself.
+
+    Args:
+        code: the code.
+        makers: the functions that give it a new thing, as for `Receivers`.
+    """
+    found = _known.setdefault(code, {})
+    if makers not in found:
+        found[makers] = _read(code, makers)
+    return found[makers]
 
 
-def _read(code: CodeType) -> Stores:
-    lines = [line for line in dis.get_instructions(code) if line.opname not in ("EXTENDED_ARG", "CACHE", "NOP")]
-    stored = [at for at, line in enumerate(lines) if line.opname in _SUBSCRIPTS]
-    asked = [at for at, line in enumerate(lines) if _is_subscript(line)]
+def _read(code: CodeType, makers: frozenset[str] | None) -> Stores:
+    receivers = Receivers(code, makers)
+    lines = receivers.lines
+    stored = [at for at, line in enumerate(lines) if line.opname in _SUBSCRIPTS and not _is_of_new(receivers, at)]
+    asked = [at for at, line in enumerate(lines) if _is_subscript(line) and not receivers.is_new(at, 1)]
     operators = [(at, name, kept) for at, name in _operators(lines) if (kept := _kept(code, lines, at)) is not None]
     numbers = [type(_constant(lines, at)) in (int, float, bool, complex) for at, *_ in operators]
     names, texts = {*code.co_names}, [*_texts(code.co_consts)]
@@ -199,11 +232,32 @@ def _read(code: CodeType) -> Stores:
         _all_keys(_key(lines, at) for at in asked if lines[at - 1].opname != "BUILD_SLICE"),
         frozenset((name, kept) for (_, name, kept), by_number in zip(operators, numbers, strict=True) if not by_number),
         frozenset((name, kept) for (_, name, kept), by_number in zip(operators, numbers, strict=True) if by_number),
+        _fills(receivers, frozenset(names | keywords), texts),
+        _binds(code, lines, texts),
         frozenset(names | keywords),
         frozenset(line.argval for line in lines if line.opname == "IMPORT_NAME" and line.argval),
     )
 
 
+def _fills(receivers: Receivers, names: frozenset[str], texts: Iterable[str]) -> frozenset[tuple[str, str]]:
+    methods = [*receivers.methods()]
+    found = {
+        (name, each if name in _OF_ITSELF else ANY)
+        for name, things in methods for each in things if name in _FILLING or _is_in_place(name)
+    }  # fmt: skip
+    lines = (line for line in receivers.lines if line.opname not in ("LOAD_METHOD", "LOAD_ATTR"))
+    others = {line.argval for line in lines if isinstance(line.argval, str)} | {*names}.difference(dict(methods))
+    by_text = {*texts} if not DYNAMIC.isdisjoint(names) else set[str]()
+    return frozenset(found).union(_filling((others | by_text) & {*names}))
+
+
+def _binds(code: CodeType, lines: Sequence[dis.Instruction], texts: Iterable[str]) -> frozenset[str]:
+    """The names under which code may keep anything that it has."""
+    stored = (line.argval for line in lines if line.opname in _ATTRIBUTES | _GLOBALS | _VARIABLES)
+    return frozenset((*stored, *texts, *code.co_cellvars))
+
+
+_FILLING = _OF_LISTS | _OF_DICTS | _OF_SETS | _OF_MEMORY
 _KEYWORDS = ("out", "inplace")
 _COMPARED = ("__eq__", "__lt__", "__le__", "__gt__", "__ge__", "__repr__")
 _GENERATED = ("__init__", "__setattr__", "__delattr__")
@@ -275,11 +329,20 @@ def _constant(lines: Sequence[dis.Instruction], at: int) -> Any:
 
 def _key(lines: Sequence[dis.Instruction], at: int) -> frozenset[Any] | None:
     """The key of a subscript, where it is a constant; None for any other."""
-    begins = next((before for before in (at - 1, at - 2) if before > 0 and _begins(lines, before)), at)
-    found = _constant(lines, begins)
-    if found is _MISSING and lines[at - 1].opname in ("SWAP", "ROT_THREE"):  # of ``a[key] += b``
-        found = next((_constant(lines, begun) for begun in range(at, 1, -1) if _begins(lines, begun)), _MISSING)
+    found = _constant(lines, _begun(lines, at))
     return None if found is _MISSING else frozenset((found,))
+
+
+def _is_of_new(receivers: Receivers, at: int) -> bool:
+    """Whether an instruction sets or deletes an item of what the code itself made."""
+    return receivers.is_new(_begun(receivers.lines, at), 2 if receivers.lines[at].opname == "STORE_SLICE" else 1)
+
+
+def _begun(lines: Sequence[dis.Instruction], at: int) -> int:
+    """Where the thing and the key of a subscript lie on top of the stack, also of one in ``a[key] += b``."""
+    if lines[at - 1].opname in ("SWAP", "ROT_THREE"):
+        return next((begun for begun in range(at, 1, -1) if _begins(lines, begun)), at)
+    return next((before for before in (at - 1, at - 2) if before > 0 and _begins(lines, before)), at)
 
 
 def _begins(lines: Sequence[dis.Instruction], at: int) -> bool:
