@@ -57,6 +57,7 @@ from .recheck.sizes import forget_contradicted, forget_sizes, name_sizes, pipeli
 from .recheck.vary import clones
 from .recording.aliases import refuse_written_weights
 from .recording.effects import Watch
+from .recording.leaves.ended import ending
 from .recording.random import with_states_kept
 from .recording.recorder import Recorder
 from .recording.rollback import Undo
@@ -329,6 +330,7 @@ def _record(process: Callable[..., Any], examples: Examples, settled: bool = Fal
     with (
         recorder.states, torch.no_grad(), recording(recorder), printable(), hooks(), questions(), members(), samples(),
         generation(), threads(), answered(), frames(), idle_moves(), undo.restored(), undo, Watch(recorder), recorder,
+        ending(recorder),
     ):  # fmt: skip
         args, kwargs = examples.call([handed for _, handed in pairs])
         try:
@@ -337,8 +339,6 @@ def _record(process: Callable[..., Any], examples: Examples, settled: bool = Fal
             if recorder.refused is not None:  # the later error follows from the refusal that the function caught
                 raise with_own_line(recorder.refused, error) from None
             raise
-        finally:
-            recorder.ended = True
     if recorder.refused is not None:
         raise recorder.refused
     recorder.rounds.refuse_open()

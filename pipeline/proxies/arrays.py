@@ -61,6 +61,7 @@ class TracedArray(Traced):
     @property
     def ndim(self) -> int:
         """The rank, guarded: a size of 1 may take a dimension away."""
+        self.tracer.refuse_ended()
         return self.tracer.array_rank(self)
 
     @property
@@ -79,12 +80,13 @@ class TracedArray(Traced):
     @property
     def dtype(self) -> Any:
         """The dtype, which follows from those of the inputs."""
+        self.tracer.refuse_ended()
         return self.concrete.dtype
 
     @property
     def itemsize(self) -> int:
         """The bytes of one element."""
-        return int(self.concrete.itemsize)
+        return int(self.dtype.itemsize)
 
     @property
     def T(self) -> Any:

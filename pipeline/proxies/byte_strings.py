@@ -43,14 +43,16 @@ def _is_buffer(thing: object) -> bool:
 
 
 class TracedBytes:
-    """Bytes that are decided at run time.
-
-    Attributes:
-        tensor: of uint8, of the recording.
-    """
+    """Bytes that are decided at run time."""
 
     def __init__(self, tracer: Tracer, tensor: torch.Tensor) -> None:
-        self.tracer, self.tensor = tracer, tensor
+        self.tracer, self._tensor_of_all = tracer, tensor
+
+    @property
+    def tensor(self) -> torch.Tensor:
+        """Of uint8, of the recording; none once that has ended."""
+        self.tracer.refuse_ended()
+        return self._tensor_of_all
 
     @property  # type: ignore[misc]  # mypy cannot follow the dynamic class
     def __class__(self) -> type:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from functools import partial
 from numbers import Number
 from typing import Any
+from weakref import ref
 
 import numpy as np
 import torch
@@ -52,6 +53,7 @@ def _is_plain_item(item: Any) -> bool:
 
 def _binary(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
+        self.tracer.refuse_ended()
         if isinstance(other, enum.IntEnum):
             other = int(other)
         if name == "mul" and type(self.concrete) in (int, bool) and _is_plain_sequence(other):
@@ -203,6 +205,7 @@ class TracedInt(WholeNumber, torch.SymInt):
     def __init__(self, tracer: Tracer, value: Value, concrete: int, varies: bool) -> None:
         self._bind(tracer, value, concrete, varies)
         self.node = None
+        _given.append(ref(self))
 
     @property  # type: ignore[misc]  # mypy cannot follow the dynamic class
     def __class__(self) -> type:
@@ -221,6 +224,7 @@ class TracedFloat(TracedNumber, torch.SymFloat):
     def __init__(self, tracer: Tracer, value: Value, concrete: float, varies: bool) -> None:
         self._bind(tracer, value, concrete, varies)
         self.node = None
+        _given.append(ref(self))
 
     @property  # type: ignore[misc]  # mypy cannot follow the dynamic class
     def __class__(self) -> type:
@@ -265,6 +269,7 @@ class TracedBool(WholeNumber, torch.SymBool):
     def __init__(self, tracer: Tracer, value: Value, concrete: bool, varies: bool) -> None:
         self._bind(tracer, value, concrete, varies)
         self.node = None
+        _given.append(ref(self))
 
     def __bool__(self) -> bool:
         taken: bool | None = self.tracer.rounds.decided(self)
@@ -280,6 +285,27 @@ class TracedBool(WholeNumber, torch.SymBool):
         return type(self.concrete)
 
     __hash__ = Traced.__hash__
+
+
+class NumberOfEndedTrace(TracedNumber):
+    """What a symbolic number of torch's kind is once its trace has ended."""
+
+    @property  # type: ignore[misc]  # mypy cannot follow the dynamic class
+    def __class__(self) -> type:
+        return type(self.concrete)
+
+    __hash__ = Traced.__hash__
+
+
+_given: list[ref[Any]] = []
+"""The symbolic numbers of the trace that runs: there is one at a time."""
+
+
+def end_numbers() -> None:
+    """Takes from all symbolic numbers of a trace that torch knows them: it would read what is no number of any run."""
+    while _given:
+        if (number := _given.pop()()) is not None:
+            vars(object)["__class__"].__set__(number, NumberOfEndedTrace)
 
 
 class TracedComplex(TracedNumber):

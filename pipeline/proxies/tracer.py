@@ -145,6 +145,10 @@ class Refuser(Protocol):
         """Refuses with the user's line."""
         ...
 
+    def refuse_ended(self) -> None:
+        """Refuses to go on when the recording is over: a stand-in was kept beyond it, and is used now."""
+        ...
+
     def refusing(self) -> AbstractContextManager[None]:
         """Keeps the first refusal that is raised while it is entered."""
         ...

@@ -41,6 +41,7 @@ from ..rules.settings import refuse_errstate
 from .aliases import versions
 from .effects import Effects
 from .guards import may_stay_free, pin
+from .leaves.ended import refuse_ended
 from .leaves.result_leaf import output_leaf
 from .leaves.settled_keywords import settled
 from .random import Generators
@@ -315,9 +316,7 @@ class Recorder(TorchFunctionMode):
 
     def refuse_ended(self) -> None:
         """Refuses to go on when the recording is over: a stand-in was kept beyond it, and is used now."""
-        if self.ended:
-            fix = "Return it instead of storing it. With lru_cache call f.__wrapped__(x), self.f.__wrapped__(self, x)."
-            self.refuse("a number or an array of a trace that has ended was kept, and is used now", fix)
+        refuse_ended(self)
 
     def own_backward(self, name: str) -> None:
         """Writes into the graph that a function has a custom backward, which is not recorded."""
@@ -335,6 +334,7 @@ class Recorder(TorchFunctionMode):
 
     def _argument_leaf(self, leaf: Any) -> Any:
         if is_traced(leaf):
+            leaf.tracer.refuse_ended()
             return self.rounds.inside(leaf.value)
         if isinstance(leaf, torch.Tensor):
             return self.rounds.inside(self.values.of(leaf)) or self.values.capture(leaf)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import re
+from collections.abc import Callable, Generator
 from types import SimpleNamespace
 from typing import Any
 
@@ -251,3 +252,67 @@ def test_a_function_that_differs_by_chance_is_taken() -> None:
             break
     assert mod is not None
     assert torch.allclose(mod(matrix), torch.eye(3), atol=1e-4)
+
+
+_KEPT: list[tuple[Callable[[Any], Any], Any]] = [
+    (lambda x: x.shape[0], X), (lambda x: x.shape[0] / 2, X), (lambda x: x.shape[0] > 2, X), (lambda s: s, 2.5),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("make", "example"), _KEPT)
+@pytest.mark.parametrize("use", [lambda v: X * v, lambda v: v * X, lambda v: X + v])
+def test_torch_computes_nothing_with_a_number_of_an_ended_trace(make: Any, example: Any, use: Any) -> None:
+    with pytest.raises(tracepack.RecordError, match="of a trace that has ended was kept, and is used now"):
+        use(_kept(make, example))
+
+
+@pytest.mark.parametrize("use", [lambda v: torch.mul(X, v), lambda v: X.clamp(v), lambda v: torch.full((2,), v)])
+def test_torch_takes_no_number_of_an_ended_trace(use: Any) -> None:
+    with pytest.raises(TypeError, match="NumberOfEndedTrace"):
+        use(_kept(lambda x: x.shape[0], X))
+
+
+_OTHER_KINDS: list[tuple[Callable[[Any], Any], Any, Callable[[Any], Any]]] = [
+    (lambda s: s.upper(), "abc", lambda v: v + "x"), (lambda s: s.encode(), "abc", sum),
+    (lambda x: x.numpy(), X, lambda v: v.ndim), (lambda x: x.numpy(), X, lambda v: v.dtype),
+    (lambda x: x.shape[0], X, lambda v: tracepack.trace(lambda x: x * v, X)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("make", "example", "use"), _OTHER_KINDS)
+def test_what_is_kept_beyond_its_trace_says_so(make: Any, example: Any, use: Any) -> None:
+    with pytest.raises(tracepack.RecordError, match="of a trace that has ended was kept, and is used now"):
+        use(_kept(make, example))
+
+
+def test_a_text_that_was_sent_to_a_generator_says_so() -> None:
+    sent = _notes()
+    next(sent)
+    store = itertools.repeat(sent.send)  # what an iterator holds is out of sight
+
+    def process(s: str) -> str:
+        next(store)(s)
+        return s + "!"
+
+    tracepack.trace(process, "abc")
+    with pytest.raises(tracepack.RecordError, match="of a trace that has ended was kept, and is used now"):
+        _ = sent.send("now")[0].upper()
+
+
+def _notes() -> Generator[Any, Any, None]:
+    kept: list[Any] = []
+    while True:
+        kept.append((yield kept[:1]))
+
+
+def _kept(make: Callable[[Any], Any], example: Any) -> Any:
+    """What a function makes of its argument, and keeps where nobody looks."""
+    places: list[Any] = []
+    store = itertools.repeat(places.append)
+
+    def process(given: Any) -> Any:
+        next(store)(make(given))
+        return given
+
+    tracepack.trace(process, example)
+    return places[0]
