@@ -23,7 +23,7 @@ from ..runtime.primitives.control_flow import LimitedRounds
 from ..runtime.primitives.random import draws_undone
 from ..runtime.safety.card_indices import tried_on_cpu
 from ..runtime.state import is_stateful
-from .agreement.other_sizes import sized
+from .agreement.resized_example import sized
 from .agreement.single_sizes import SizeTrial, allowing, holds_at, sets_apart
 from .call import Leaves, separate
 from .convert.layout_guards import grown, stepped, with_layouts

@@ -25,7 +25,7 @@ from ...runtime.checks import size_of
 from ..call import Leaves
 from ..convert.layout_guards import grown
 from ..patches.plain.askers import Heard
-from .other_sizes import sized
+from .resized_example import sized
 from .single_sizes import SizeTrial, holds_at, sets_apart
 
 MOST_EXPORTS = 6

@@ -241,20 +241,18 @@ def _read(code: CodeType, makers: frozenset[str] | None) -> Stores:
 
 def _fills(receivers: Receivers, names: frozenset[str], texts: Iterable[str]) -> frozenset[tuple[str, str]]:
     methods = [*receivers.methods()]
-    found = {
-        (name, each if name in _OF_ITSELF else ANY)
-        for name, things in methods for each in things if name in _FILLING or _is_in_place(name)
-    }  # fmt: skip
+    known = ((name, things) for name, things in methods if name in _FILLING or _is_in_place(name))
+    found = {(name, each if name in _OF_ITSELF else ANY) for name, things in known for each in things}
     lines = (line for line in receivers.lines if line.opname not in ("LOAD_METHOD", "LOAD_ATTR"))
     others = {line.argval for line in lines if isinstance(line.argval, str)} | {*names}.difference(dict(methods))
-    by_text = {*texts} if not DYNAMIC.isdisjoint(names) else set[str]()
-    return frozenset(found).union(_filling((others | by_text) & {*names}))
+    others |= set[str]() if DYNAMIC.isdisjoint(names) else {*texts}
+    return frozenset(found).union(_filling(others & names))
 
 
 def _binds(code: CodeType, lines: Sequence[dis.Instruction], texts: Iterable[str]) -> frozenset[str]:
     """The names under which code may keep anything that it has."""
-    stored = (line.argval for line in lines if line.opname in _ATTRIBUTES | _GLOBALS | _VARIABLES)
-    return frozenset((*stored, *texts, *code.co_cellvars))
+    stores = _ATTRIBUTES | _GLOBALS | _VARIABLES
+    return frozenset((*(line.argval for line in lines if line.opname in stores), *texts, *code.co_cellvars))
 
 
 _FILLING = _OF_LISTS | _OF_DICTS | _OF_SETS | _OF_MEMORY
