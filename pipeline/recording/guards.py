@@ -109,9 +109,10 @@ def may_stay_free(recorder: Tracer, scalar: Any, reason: str) -> bool:
     asked = running_instruction()
     asked = following_instruction() if asked == "TO_BOOL" else asked  # of Python 3.13, before branches, too
     places = any(each in asked for each in ("SUBSCR", "SLICE", "CALL"))  # a key, the end of a slice, or a range
-    used = reason == "it was used as a plain integer" and places
-    calculates = reason in (PLAIN_FLOAT, PLAIN_INT) and "CALL" in asked  # by a builtin under another name
-    return asked == "UNARY_NOT" or used or calculates
+    formats = asked in ("BINARY_OP", "BINARY_MODULO", "INPLACE_MODULO")  # "%d rows" % len(x), and "%x" % n
+    used = reason == "it was used as a plain integer" and (places or formats)
+    calculates = "CALL" in asked or formats  # by a builtin under another name
+    return asked == "UNARY_NOT" or used or (reason in (PLAIN_FLOAT, PLAIN_INT) and calculates)
 
 
 def _is_made(recorder: Tracer, value: Value) -> bool:
