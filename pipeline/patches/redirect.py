@@ -12,7 +12,7 @@ import math
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any
 
 from ..proxies.base import is_free_shape, is_traced
@@ -54,6 +54,14 @@ def stand_in_of(function: Any) -> Any:
 def name_of(function: Any) -> str:
     """The name of what a function stands for, without its module; empty where it is no stand-in."""
     return next((name.rpartition(".")[2] for name, each in STAND_INS.items() if each is function), "")
+
+
+def called_name(callee: Any) -> str:
+    """The name of the builtin whose stand-in the code of a recorded function calls; empty for any other function."""
+    code = callee.__code__ if type(callee) is FunctionType and SAYS_CALLEE else None
+    if code is not None and code.co_name in STAND_INS and code is _constant(code.co_name):
+        return code.co_name.rpartition(".")[2]
+    return name_of(stand_in_of(callee))
 
 
 def own(thing: Any) -> Any:

@@ -113,6 +113,7 @@ class TracedList(Growing, Traced):
 
     def __iter__(self) -> Any:
         if self.varies and running_instruction() == "CALL_FUNCTION_EX":
+            self.tracer.plainly_used = self.tracer.plainly_used or HANDED  # `max` of its items can be recorded
             items, self.counted = self.as_arguments(), True
             return iter(items)
         many = names_to_unpack()

@@ -123,6 +123,18 @@ def replaced_pair(operation: Any) -> list[Any]:
     return [*of_pair(operation), assembler().create_instruction("UNPACK_SEQUENCE", arg=2)]
 
 
+def replaced_call(operation: Any, named: bool) -> list[Any]:
+    """Instructions that replace a function and the tuple, and the dict, of what it is called with by others.
+
+    From Python 3.13 on a NULL lies behind the function, which no tuple can hold: it goes below it meanwhile.
+    """
+    made, count = assembler(), 3 if named else 2
+    beside = range(count, count + 2) if sys.version_info >= (3, 13) else range(0)
+    below = [made.create_instruction("SWAP", arg=depth) for depth in beside]
+    back = [made.create_instruction("SWAP", arg=depth) for depth in reversed(beside)]
+    return [*below, tuple_of(count), *applied(operation), made.create_instruction("UNPACK_SEQUENCE", arg=count), *back]
+
+
 def replaced_last(operation: Any) -> list[Any]:
     """As `_applied`, with the entry on the stack until the end: a handler of exceptions counts on it."""
     made = assembler()

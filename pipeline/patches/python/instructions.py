@@ -21,6 +21,7 @@ from .assembly import (
     constant,
     of_pair,
     plain_instructions,
+    replaced_call,
     replaced_last,
     replaced_pair,
     rewritten,
@@ -42,7 +43,7 @@ from .loops.leaving import BACK, IF_FALSE, GoingOn, loops_left_early, names_for
 from .loops.nested_returns import AsBreaks, nested_returns
 from .loops.new_lists import CHANGING, is_changed_dict, is_own_list
 from .loops.outlined import outlined
-from .methods import OF_CALLS, OWN_DICT, OWN_LIST, PIECES, RECEIVERS
+from .methods import OF_CALLS, OF_CLASS, OWN_DICT, OWN_LIST, PIECES, RECEIVERS
 from .operations import (
     ADDED,
     ADDEND,
@@ -71,9 +72,9 @@ from .operations import (
 from .rounds.conditional import as_for_loops
 from .rounds.filling import entered_in_place, filled_in_place, with_receivers_apart
 from .rounds.run_at_once import own
-from .rounds.takers import is_called_here, is_callee, is_loaded_to_call
+from .rounds.takers import are_arguments, is_asked, is_called_here, is_loaded_to_call, is_method_of_class
 from .rounds.turning import FOLDED, LEAVABLE, LEAVE, ROUNDS, turning
-from .unpacking import GENERATED, starred
+from .unpacking import AS_TUPLE, GENERATED, SPREAD, starred
 
 _CONVERSIONS = ("", "s", "r", "a")
 
@@ -91,7 +92,8 @@ def instrumented(code: CodeType) -> CodeType:
     plain = list(dis.get_instructions(code))
     filters = code.co_name == "<genexpr>" and any(each.opname in _JUMPS for each in plain)
     records = any(
-        _is_operation(each.opname, each.argval) or is_loaded_to_call(plain, at) for at, each in enumerate(plain)
+        _is_operation(each.opname, each.argval) or is_loaded_to_call(plain, at) or is_method_of_class(plain, at)
+        for at, each in enumerate(plain)
     )
     if not (records or filters or may_choose(plain, _JUMPS)):
         return code
@@ -137,7 +139,7 @@ _OPERATIONS = frozenset(
     """BINARY_SUBSCR BINARY_SLICE STORE_SLICE FORMAT_VALUE FORMAT_SIMPLE FORMAT_WITH_SPEC CONVERT_VALUE BUILD_STRING
     CONTAINS_OP UNARY_NOT BUILD_MAP MAP_ADD BUILD_SET SET_ADD SET_UPDATE GET_ITER LIST_EXTEND LIST_TO_TUPLE
     LIST_APPEND YIELD_VALUE LOAD_ASSERTION_ERROR RAISE_VARARGS UNPACK_EX BINARY_MODULO INPLACE_MODULO IS_OP
-    STORE_SUBSCR DELETE_SUBSCR DICT_UPDATE INPLACE_ADD INPLACE_OR""".split()
+    STORE_SUBSCR DELETE_SUBSCR DICT_UPDATE INPLACE_ADD INPLACE_OR CALL_FUNCTION_EX""".split()
 )
 
 
@@ -145,17 +147,6 @@ def _is_operation(name: str, argument: Any) -> bool:
     if name in ("LOAD_ATTR", "LOAD_METHOD"):
         return argument in _RECEIVERS or argument in CHANGING
     return name in _OPERATIONS or (name == "BINARY_OP" and argument in (*_MODULO, *_IN_PLACE))
-
-
-def _is_asked(code: Any, index: int) -> bool:
-    """Whether an attribute is one that is replaced: a class only where it is called, not where it is asked."""
-    this, before, after = code[index], code[index - 1], code[index + 1]
-    if this.argval not in OF_CALLS or this.opname == "LOAD_METHOD" or after.opname == "PUSH_NULL":
-        return True
-    if sys.version_info < (3, 11):  # no instruction says there what is called
-        return is_callee(code, index)
-    method = sys.version_info >= (3, 12) and bool((this.arg or 0) & 1)
-    return method or (before.opname == "LOAD_GLOBAL" and bool((before.arg or 0) & 1))
 
 
 _RECEIVERS = {**RECEIVERS, **OPERATORS}
@@ -231,6 +222,8 @@ def _of(this: Any, index: int, instructions: Sequence[Any], rounds: Comprehensio
             return [*replaced_pair(SUBSCRIPT), this, *called]
         case "STORE_SUBSCR" if all(each.opname != "FOR_ITER" for each in instructions):  # in loops it may fill a dict
             return [*replaced_pair(INDEXED), this]
+        case "LOAD_ATTR" | "LOAD_METHOD" if this.argval not in OPERATORS and is_method_of_class(instructions, index):
+            return [*applied(OF_CLASS), this]
         case "LOAD_ATTR" | "LOAD_METHOD" if this.argval in NAMES and goes_into_loop(instructions, index):
             return [*applied(PIECES), this]
         case "LOAD_ATTR" | "LOAD_METHOD" if this.argval in CHANGING and is_own_list(outlined(instructions), index):
@@ -239,7 +232,7 @@ def _of(this: Any, index: int, instructions: Sequence[Any], rounds: Comprehensio
             return [this, *applied(OWN_DICT)]
         case "LOAD_FAST" | "LOAD_DEREF" if is_loaded_to_call(instructions, index):
             return [this, *applied(CALLEE)]
-        case "LOAD_ATTR" | "LOAD_METHOD" if this.argval in _RECEIVERS and _is_asked(instructions, index):
+        case "LOAD_ATTR" | "LOAD_METHOD" if this.argval in _RECEIVERS and is_asked(instructions, index, OF_CALLS):
             return [*applied(_RECEIVERS[this.argval]), this]
         case "LOAD_CONST" if tests_none(instructions, index + 1):
             return [assembler().create_instruction("NOP")]
@@ -288,7 +281,11 @@ def _of(this: Any, index: int, instructions: Sequence[Any], rounds: Comprehensio
             return [*applied(starred(before, after)), unpack]
         case "UNPACK_SEQUENCE" if instructions[index - 1].opname.startswith("CALL"):
             return [*applied(GENERATED), this]
+        case "CALL_FUNCTION_EX":
+            return [*replaced_call(SPREAD, bool(this.arg & 1)), this]
         case "LIST_TO_TUPLE" | "CALL_INTRINSIC_1" if name == "LIST_TO_TUPLE" or this.arg == _LIST_TO_TUPLE:
+            if are_arguments(outlined(instructions), index):
+                return applied(AS_TUPLE)
             return [*applied(PLAIN), this]  # it takes the memory of what it is given for that of a list
         case "GET_ITER" if index in rounds.begins:
             return [*applied(iterated(rounds.begins[index])), this]

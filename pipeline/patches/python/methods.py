@@ -32,6 +32,7 @@ from ...recording.recorder import Recorder
 from ...rules.number_or_tensor import number_of
 from ..expressions import EXPRESSIONS, RegularExpressions
 from ..library import special
+from ..library.class_methods import CLASSES_OF_PYTHON, MethodsOfClass
 from ..library.dunder_calls import OF_DUNDERS
 from ..library.replacements import MODULES, OF_NUMPY, naming_device
 from ..library.tables.asked_table import AskedTable, as_dict
@@ -252,6 +253,15 @@ OF_CALLS = frozenset([*(kind.__name__ for kind in CLASSES), "Decimal"])
 """The names of classes, which are asked for more than to be called: `isinstance(x, datetime.date)`."""
 RECEIVERS["%"] = HandedOver(_modulo)
 """What gives the receiver, by the name of the method; of the operator % of texts, too."""
+
+
+def _of_class(thing: Any) -> Any:
+    own = active() is not None and type(thing) is type and thing in CLASSES_OF_PYTHON.values()
+    return MethodsOfClass(thing, RECEIVERS) if own else thing
+
+
+OF_CLASS = HandedOver(_of_class)
+"""What gives the receiver of a method that a class is asked for."""
 
 
 def _in_pieces(thing: Any) -> Any:

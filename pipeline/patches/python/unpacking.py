@@ -1,4 +1,4 @@
-"""What unpacks a list of any length: ``first, *rest = text.split()``, and pairs that `dict` takes.
+"""What unpacks a list of any length: ``first, *rest = text.split()``, ``max(*scores)``, and pairs that `dict` takes.
 
 Where it has another number of items Python raises an error, and a run of the file does, too.
 """
@@ -10,9 +10,14 @@ from functools import lru_cache
 from typing import Any
 
 from ...lists.iterating import listed
+from ...proxies.base import is_traced
 from ...proxies.lists import TracedList
 from ...proxies.strings import TracedStr
+from ...recording.recorder import Recorder
 from ...rules.assertions import required
+from ..print import prints
+from ..redirect import called_name
+from .entries import items_of_any_length
 from .operations import HandedOver, active
 
 
@@ -64,3 +69,39 @@ def starred(before: int, after: int) -> HandedOver:
         return (*(items[at] for at in range(before)), rest, *(items[at] for at in range(-after, 0)))
 
     return HandedOver(unpacked)
+
+
+def _spread(given: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A function and what it is called with, ``f(*items)``, in the order in which Python unpacks that."""
+    callee, items, *named = given
+    recorder = active()
+    if recorder is not None and type(items) not in (tuple, list):
+        items = _as_arguments(recorder, callee, items, *named)
+    return (*named, items, callee)
+
+
+_OF_SEVERAL = ("max", "min")
+
+
+def _as_arguments(recorder: Recorder, callee: Any, given: Any, named: Any = None) -> Any:
+    """The arguments of a function that asks for them as a list, too: of any length there; else the items."""
+    name, names = called_name(callee), set(named or ())
+    if not prints(callee) and (name not in _OF_SEVERAL or not names <= {"key"}):
+        return given
+    items = items_of_any_length(recorder, given)
+    if type(items) is not TracedList:
+        return items
+    if prints(callee):
+        return tuple(recorder.concrete(items)) if items.objects is None and "file" not in names else items
+    length = items.length()
+    if not is_traced(length):
+        return (items,) if length >= _LEAST else items
+    several = required(recorder, recorder.scalar("ge", length, _LEAST), f"{name}(*items) takes two items or more")
+    return (items,) if several else items
+
+
+_LEAST = 2  # of one item `max` asks for the items in it
+SPREAD = HandedOver(_spread)
+"""What takes a function and the items that it is called with, and gives both."""
+AS_TUPLE = HandedOver(lambda items: items if type(items) is TracedList else tuple(items))
+"""What makes the arguments of a call of a list: of ``f(first, *items)``."""

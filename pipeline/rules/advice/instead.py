@@ -17,6 +17,7 @@ _INSTEAD = {
     "Fraction(": "Write numerator / denominator, which is recorded, or the line ratio = float(Fraction(n, 3)).",
     "to_datetime(": "Use datetime.fromisoformat(text), or datetime.strptime(text, format), of each text.",
     "os.path.basename(": "Use text.rpartition('/')[2].",
+    "os.path.join(": "Use '/'.join(parts).",
     "os.path.splitext(": "Use '.' + name.rpartition('.')[2] if '.' in name.lstrip('.') else '', of name = "
     "text.rpartition('/')[2].",
     "validate_python(": "Make a dict of it, and a model of that dict outside of the function.",
@@ -74,6 +75,11 @@ _MAKING = {
     "hypot(*": "math.sqrt(sum([x * x for x in xs]))",
     "tuple(": "[x for x in xs], a list,",
     "zip(*": "[[row[i] for row in rows] for i in range(len(rows[0]))]",
+    "gcd(*": "functools.reduce(math.gcd, xs, 0)",
+    "lcm(*": "functools.reduce(math.lcm, xs, 1)",
+    "chain(*": "itertools.chain.from_iterable(xs)",
+    "union(*": "{x for xs in lists for x in xs}",
+    "format(*": "f'{xs[0]} {xs[1]}', a part of the text for each,",
 }
 """The same for what makes tuples."""
 _CALLS = re.compile(rf"\b({'|'.join(_ITERATING)})\(")
@@ -89,7 +95,23 @@ def of_any_length(line: SourceLine | None) -> str:
     if found := _CALLS.search(code):
         return f"Instead of {found[1]} {_ITERATING[found[1]]} keeps it free"
     made = next((each for each in _MAKING if re.search(rf"\b{re.escape(each)}", code)), "")
-    return f"Instead of {made}…) {_MAKING[made]} keeps it free" if made else loop_form(line) or ANY_LENGTH
+    if made:
+        return f"Instead of {made}…) {_MAKING[made]} keeps it free"
+    return loop_form(line) or form_of(line, _with_list) or ANY_LENGTH
+
+
+def _with_list(tree: ast.AST, line: SourceLine) -> str:
+    """What takes a list in place of its items: ``f(xs)`` for ``f(*xs)``, and ``[*xs]`` for ``(*xs,)``."""
+    for each in ast.walk(tree):
+        match each:
+            case ast.Call(function, [ast.Starred(items)], []) if each.lineno == line.line:
+                name, given = ast.unparse(function), ast.unparse(items)
+                form = f"{name}({given}) in place of {name}(*{given})"
+                return f"A function that takes the list itself, {form}, keeps it free"
+            case ast.Tuple([ast.Starred(items)], ast.Load()) if each.lineno == line.line:
+                given = ast.unparse(items)
+                return f"Instead of (*{given},) [*{given}], a list, keeps it free"
+    return ""
 
 
 _ROUNDS = "Use tracepack.while_loop(cond_fn, body_fn, *carried), as docs/guide.md does for boxes."

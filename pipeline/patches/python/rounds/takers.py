@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dis
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from types import CodeType, FunctionType
 from typing import Any
 
+from ...library.class_methods import CLASSES_OF_PYTHON
 from ...redirect import name_of
 from ..loops.outlined import SKIPPED
 
@@ -83,6 +84,35 @@ def is_callee(code: Sequence[Any], at: int) -> bool:
     return taker is not None and taker.opname.startswith("CALL_FUNCTION") and depth == _effect(taker)[0]
 
 
+def is_asked(code: Sequence[Any], at: int, classes: Collection[str]) -> bool:
+    """Whether an attribute is one that is replaced: a class only where it is called, not where it is asked.
+
+    Args:
+        code: the instructions.
+        at: the place of the one that looks the attribute up.
+        classes: the attributes that are classes, which are asked for more than to be called.
+    """
+    this, before, after = code[at], code[at - 1], code[at + 1]
+    if this.argval not in classes or this.opname == "LOAD_METHOD" or after.opname == "PUSH_NULL":
+        return True
+    if sys.version_info < (3, 11):  # no instruction says there what is called
+        return is_callee(code, at)
+    return _is_method(this) or (before.opname == "LOAD_GLOBAL" and bool((before.arg or 0) & 1))
+
+
+def is_method_of_class(code: Sequence[Any], at: int) -> bool:
+    """Whether an instruction asks a class of Python for a method that is called, as in ``str.lower(text)``."""
+    this, before = code[at], code[at - 1]
+    if before.opname != "LOAD_GLOBAL" or before.argval not in CLASSES_OF_PYTHON:
+        return False
+    return this.opname == "LOAD_METHOD" or (this.opname == "LOAD_ATTR" and _is_method(this))
+
+
+def _is_method(load: Any) -> bool:
+    """Whether an instruction of Python 3.12 or later looks an attribute up to call it as a method."""
+    return sys.version_info >= (3, 12) and bool((load.arg or 0) & 1)
+
+
 def is_loaded_to_call(code: Sequence[Any], at: int) -> bool:
     """Whether an instruction loads a variable to call it."""
     if code[at].opname not in ("LOAD_FAST", "LOAD_DEREF"):
@@ -99,6 +129,12 @@ def is_called_here(code: Sequence[Any], at: int) -> bool:
     if taker is None or not taker.opname.startswith("CALL") or taker.opname == "CALL_FUNCTION_EX":
         return False
     return depth == _effect(taker)[0] - (1 if (3, 11) <= sys.version_info < (3, 13) else 0)
+
+
+def are_arguments(code: Sequence[Any], at: int) -> bool:
+    """Whether the tuple that an instruction makes holds the arguments of a call, as in ``f(first, *items)``."""
+    taker, depth = taker_of(code, at)
+    return taker is not None and taker.opname == "CALL_FUNCTION_EX" and depth == 1 + (taker.arg & 1)
 
 
 def _is_choice(code: Sequence[Any], at: int, jump: Any) -> bool:
