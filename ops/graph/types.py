@@ -66,7 +66,8 @@ class ListType:
     """A list of any length, whose items are all of one type.
 
     Attributes:
-        item: a type, or a tuple or dict of them for items that are tuples or dicts; sizes of tensors are ``"?"``.
+        item: a type, or a tuple or dict of them for items that are tuples or dicts; sizes of tensors are ``"?"``, or
+            numbers that each item must have.
     """
 
     item: Any

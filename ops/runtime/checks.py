@@ -123,13 +123,20 @@ def _key(values: Sequence[Any]) -> Any:
     return tuple(found)
 
 
+_NO_FACTS = Facts({}, ())
+
+
 def check_item(where: str, kind: Type, value: Any) -> None:
     """Checks an item of a list against its type.
 
     Raises:
-        SignatureError: it is of another kind, dtype or rank.
+        SignatureError: it is of another kind, dtype or rank, or of another size than ops need.
     """
-    _check_tensor(where, kind, value) if isinstance(kind, TensorType) else _check_scalar(where, kind, value)
+    if isinstance(kind, TensorType):
+        _check_tensor(where, kind, value)
+        _check_sizes(where, kind, value, {}, _NO_FACTS, (), {})
+    else:
+        _check_scalar(where, kind, value)
 
 
 def not_a_tensor(where: str, kind: TensorType, value: Any) -> SignatureError:
@@ -149,29 +156,6 @@ def wrong_keys(given: Any, wanted: Collection[Any]) -> str:
     for missing in sorted(repr(key) for key in wanted if key not in given):
         return f"missing key {missing}"
     return "the keys are in another order"
-
-
-_OF_NO_ITEM = frozenset(
-    "__new__ __init__ __repr__ __doc__ __class_getitem__ __getnewargs__ __sizeof__ __hash__ __module__".split()
-)
-
-
-def is_sequence(value: Any, kinds: Any, where: str) -> bool:
-    """Whether a value is of some of the kinds `list` and `tuple`, whose items alone a pipeline takes.
-
-    Raises:
-        SignatureError: it is of a subclass with other methods, which the function would call.
-    """
-    kind = type(value)
-    if kind not in (list, tuple, torch.Size) and isinstance(value, list | tuple):
-        own = {name for base in kind.__mro__ if base not in (list, tuple, object) for name in vars(base)}
-        if own & (vars(list).keys() | vars(tuple).keys()) - _OF_NO_ITEM:
-            plain = "list" if isinstance(value, list) else "tuple"
-            raise SignatureError(
-                f"the {plain} is of a subclass that overrides its methods",
-                where=f"input {where!r}", got=kind.__name__, expected=plain, fix=f"Pass {plain}(value).",
-            )  # fmt: skip
-    return isinstance(value, kinds)
 
 
 def _in_place_of_none(kind: TensorType) -> str:

@@ -17,8 +17,8 @@ from ...ops.graph.program import Items, Parameters, Slot, unnamed
 from ...ops.graph.text import plain_text
 from ...ops.graph.traverse import map_leaves
 from ...ops.graph.types import STRINGS, ListType, TensorType, Type
-from ...ops.runtime.checks import check_item, is_sequence, not_a_tensor, wrong_keys
-from .handed import Looking
+from ...ops.runtime.checks import check_item, not_a_tensor, wrong_keys
+from .handed import Looking, is_sequence
 from .marks import Marks
 from .stand_ins import fix_of, fixed, is_device, is_traced_list, items_of, named, plain_value, same, tensor_of_array
 

@@ -58,3 +58,26 @@ def give_back(given: Sequence[Any], used: Sequence[Any]) -> None:
     for mine, copy in zip(given, used, strict=True):
         if copy is not mine and isinstance(copy, torch.Tensor) and (copy.is_inference() or copy._version):
             mine.copy_(copy)
+
+
+_OF_NO_ITEM = frozenset(
+    "__new__ __init__ __repr__ __doc__ __class_getitem__ __getnewargs__ __sizeof__ __hash__ __module__".split()
+)
+
+
+def is_sequence(value: Any, kinds: Any, where: str) -> bool:
+    """Whether a value is of some of the kinds `list` and `tuple`, whose items alone a pipeline takes.
+
+    Raises:
+        SignatureError: it is of a subclass with other methods, which the function would call.
+    """
+    kind = type(value)
+    if kind not in (list, tuple, torch.Size) and isinstance(value, list | tuple):
+        own = {name for base in kind.__mro__ if base not in (list, tuple, object) for name in vars(base)}
+        if own & (vars(list).keys() | vars(tuple).keys()) - _OF_NO_ITEM:
+            plain = "list" if isinstance(value, list) else "tuple"
+            raise SignatureError(
+                f"the {plain} is of a subclass that overrides its methods",
+                where=f"input {where!r}", got=kind.__name__, expected=plain, fix=f"Pass {plain}(value).",
+            )  # fmt: skip
+    return isinstance(value, kinds)

@@ -148,3 +148,87 @@ def test_a_pipeline_takes_the_lists_of_a_function_around_it(reloaded):
     assert ([total.item() for total in sums], texts) == ([4.0, 16.0, 8.0], ["X", "Y"])
     with pytest.raises(tracepack.SignatureError, match="wrong dtype; got int64; expected float32"):
         tracepack.trace(lambda xs: inner([x.long() for x in xs]), [torch.ones(2), torch.ones(3)])
+
+
+LAYER = tracepack.script(torch.nn.Linear(4, 3).eval(), device="cpu")
+R = torch.rand
+
+
+def appended(xs):
+    out = []
+    for x in xs:
+        y = LAYER(x)
+        out.append(y.sum())
+    return out
+
+
+def added(xs):
+    total = torch.zeros(3)
+    for x in xs:
+        total = total + LAYER(x).sum(0)
+    return total
+
+
+NEEDING = {
+    "a comprehension": (lambda xs: [LAYER(x) for x in xs], "list[f32[?,4]]", lambda size: [R(2, size), R(3, size)]),
+    "a loop": (appended, "list[f32[?,4]]", lambda size: [R(2, size)]),
+    "a sum": (added, "list[f32[?,4]]", lambda size: [R(2, size), R(1, size)]),
+    "map": (lambda xs: tracepack.map(lambda x: LAYER(x), xs), "list[f32[?,4]]", lambda size: [R(2, size)]),
+    "enumerate": (lambda xs: [LAYER(x) * i for i, x in enumerate(xs)], "list[f32[?,4]]", lambda size: [R(2, size)]),
+    "another dtype": (lambda xs: [LAYER(x.float()) for x in xs], "list[f64[?,4]]", lambda size: [R(2, size).double()]),
+    "rows": (lambda xs: [[LAYER(row) for row in x] for x in xs], "list[f32[?,4]]", lambda size: [R(2, size)]),
+    "lists": (
+        lambda xss: [[LAYER(x) for x in xs] for xs in xss], "list[list[f32[?,4]]]",
+        lambda size: [[R(2, 4)], [R(2, size), R(1, size)]],
+    ),
+    "records": (
+        lambda rs: [LAYER(r["x"]) * r["w"] for r in rs], "list[{'x': f32[?,4], 'w': float}]",
+        lambda size: [{"x": R(2, size), "w": 2.0}],
+    ),
+    "pairs": (lambda ps: [LAYER(x) * w for x, w in ps], "list[(f32[?,4], float)]", lambda size: [(R(2, size), 2.0)]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NEEDING)
+def test_the_sizes_that_a_model_needs_of_items_are_shown_and_asked_for(name, reloaded) -> None:
+    process, kind, given = NEEDING[name]
+    mod = reloaded(tracepack.trace(process, given(4)))
+    (field,) = mod.inputs
+    assert field.type == kind
+    schema = json.dumps(mod.json_schema()["properties"]["inputs"])
+    assert '"x-shape": [null, 4]' in schema
+    wanted, got = process(given := given(4)), mod(given)
+    torch.testing.assert_close(got, wanted, rtol=0, atol=0)
+    with pytest.raises(tracepack.SignatureError, match=r"dimension 1 has a wrong size; got 5 in shape \(2, 5\)"):
+        mod(NEEDING[name][2](5))
+
+
+def test_so_are_those_of_a_list_in_a_dict_and_of_several(reloaded) -> None:
+    mod = reloaded(tracepack.trace(lambda d: [LAYER(x) for x in d["a"]], {"a": [R(2, 4), R(3, 4)], "b": 1}))
+    assert mod.signature.startswith("(d['a']: list[f32[?,4]], d['b']: int)")
+    mod = tracepack.trace(lambda xs, ys: [LAYER(x) + y for x, y in zip(xs, ys, strict=False)], [R(2, 4)], [R(2, 3)])
+    assert mod.signature.startswith("(xs: list[f32[?,4]], ys: list[f32[?,?]])")
+
+
+def first_positive(xs):
+    for x in xs:
+        if LAYER(x).sum() > 0:
+            return x
+    return torch.zeros(1, 4)
+
+
+FREE = [
+    lambda xs: [LAYER(x) for x in xs if x.sum() > 0],
+    lambda xs: [LAYER(x) if x.sum() > 0 else x.sum(-1, keepdim=True).expand(-1, 3) for x in xs],
+    first_positive,
+]
+
+
+@pytest.mark.parametrize("process", FREE)
+def test_items_that_a_model_may_never_see_are_free(process) -> None:
+    mod = tracepack.trace(process, [R(2, 4), R(3, 4)])
+    assert mod.signature.startswith("(xs: list[f32[?,?]])")
+    given = [-R(2, 7)]
+    if process is first_positive:
+        given = [10 * x for x in (R(1, 4), -R(1, 4)) if LAYER(10 * x).sum() > 0] + given
+    torch.testing.assert_close(mod(given), process(given), rtol=0, atol=0)

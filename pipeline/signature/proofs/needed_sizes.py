@@ -24,7 +24,7 @@ from ....ops.lowering.patches.silence import Silence
 from ....ops.lowering.sizes import dimension
 from ...recheck.sizes import pipeline_facts
 from .fake_runs import DRAWS, FakeRuns, Place, letters_of, sizes_beside, steps_of
-from .sizes_in_loops import sizes_in_loops
+from .sizes_in_loops import show_sizes_of_items, sizes_in_loops
 from .symbolic_run import SymbolicRun
 
 MOST_NODES = 2_000
@@ -38,6 +38,7 @@ def known_facts(
     items: tuple[Parameter, ...], names: Sequence[str], graph: Graph, leaves_of_example: Sequence[Any]
 ) -> tuple[Parameters, Facts]:
     """The calling convention and the facts of a pipeline, as `pipeline_facts` finds them, with what is needed."""
+    show_sizes_of_items(graph)
     in_loops = sizes_in_loops(graph)
     found = pipeline_facts(items, names, graph, in_loops)
     needed = needed_sizes(graph, leaves_of_example)

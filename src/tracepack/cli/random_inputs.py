@@ -96,8 +96,10 @@ def _guesses(pipeline: Pipeline, sizes: Mapping[str, int]) -> Iterator[dict[str,
 
 
 def _small(kind: Any) -> Any:
-    """The type of a tensor in a list, whose sizes may be any."""
-    return TensorType(kind.dtype, (4,) * len(kind.shape)) if isinstance(kind, TensorType) else kind
+    """The type of a tensor in a list, whose sizes may be any but for those that ops need."""
+    if not isinstance(kind, TensorType):
+        return kind
+    return TensorType(kind.dtype, tuple(size if isinstance(size, int) else 4 for size in kind.shape))
 
 
 def _random_item(kind: Any, generator: torch.Generator) -> Any:
