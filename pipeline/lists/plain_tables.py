@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from ..proxies.tracer import Refuser
+from ..rules.advice.named_attributes import BY_DTYPE
 
 MOST_ENTRIES = 1 << 20
 OF_RUN_TIME = "is asked by a traced key"
@@ -82,6 +83,10 @@ def _plain(recorder: Refuser, entry: Any) -> Any:
     if type(entry) not in _ENTRIES:
         recorder.refuse(
             f"a table whose entries are {type(entry).__module__}.{type(entry).__qualname__} {OF_RUN_TIME}",
-            _TENSORS if isinstance(entry, torch.Tensor) else "Keep texts, numbers and tensors in tables.",
+            _TENSORS
+            if isinstance(entry, torch.Tensor)
+            else BY_DTYPE
+            if isinstance(entry, torch.dtype)
+            else "Keep texts, numbers and tensors in tables.",
         )
     return entry

@@ -38,6 +38,7 @@ from ..proxies.values.maybe import MaybeThing
 from ..proxies.values.members import TracedMember
 from ..recheck.reach.written.written_codes import remember
 from ..recording.branch import Branch
+from ..rules.advice.named_attributes import refuse_name
 from ..rules.number_or_tensor import number_behind, number_of
 from .identity_tests import compares_identity, with_identity
 from .library import special
@@ -161,9 +162,11 @@ def _isinstance(thing: Any, kinds: Any, /) -> bool:
 def _attribute(plain: Callable[..., Any]) -> Callable[..., Any]:
     """Stands for `getattr` or `hasattr`: a signature does not hold attributes that Python code sets on a tensor."""
 
-    def attribute(thing: Any, name: str, /, *default: Any) -> Any:
+    def attribute(thing: Any, name: Any, /, *default: Any) -> Any:
         recorder = _active()
         refuse_asked(thing)
+        if recorder is not None and type(name) is TracedStr:
+            refuse_name(recorder, plain, thing, name.concrete)
         given = recorder is not None and isinstance(thing, torch.Tensor) and id(thing) in recorder.given
         if recorder is not None and given and isinstance(name, str) and not hasattr(torch.Tensor, name):
             recorder.refuse(f"an attribute of a tensor, {name!r}, is no part of a signature", "Pass it as an input.")
