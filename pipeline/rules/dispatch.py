@@ -19,8 +19,9 @@ from .assertions import all_true
 from .callbacks import opened, takes_objects
 from .custom_operators import custom_operator
 from .metadata import pin_pieces, pin_rows, read_metadata
-from .torch_functions import IGNORED, METADATA, SIZES, TEXTS, TRANSFORMS, refusal
+from .torch_functions import CONVERTED, DEVICE, IGNORED, METADATA, SIZES, TEXTS, TRANSFORMS, refusal
 
+_MODULES = str(torch.nn.modules.module.__file__)
 _CONSTRAINTS = str(constraints.__file__)
 """Where `torch.distributions` checks parameters and values."""
 
@@ -51,6 +52,7 @@ def dispatch(recorder: Tracer, func: Callable[..., Any], args: tuple[Any, ...], 
         )
     why = refusal(func)
     if why is not None:
+        why = CONVERTED if why is DEVICE and asked_by(_MODULES) else why  # `model.cuda()` moves its weights one by one
         recorder.refuse(why.what.format(function=title(func)), why.fix_for(user_line()))
     return record(recorder, func, args, kwargs)
 

@@ -59,7 +59,7 @@ _MEMORY = Refusal(
     "{function}: a tensor's memory cannot be reached in a recording", "Use an operator that makes a new tensor."
 )
 _GRAD = Refusal("{function}: gradients cannot be recorded", "Pack the inference function; train before packing.")
-_DEVICE = Refusal(
+DEVICE = Refusal(
     "{function}: a move to a fixed device cannot be recorded: the device is chosen at load",
     "Script the op for that device instead.",
 )
@@ -80,7 +80,7 @@ _REFUSED: dict[str, Refusal] = {
         _MEMORY,
     ),
     **dict.fromkeys(("backward", "register_hook", "requires_grad_", "retain_grad"), _GRAD),
-    **dict.fromkeys(("cuda", "xpu", "ipu", "mtia"), _DEVICE),
+    **dict.fromkeys(("cuda", "xpu", "ipu", "mtia"), DEVICE),
 }  # fmt: skip
 
 
@@ -90,11 +90,13 @@ def _by_function() -> dict[Any, Refusal]:
 
 _TABLE = _by_function()
 _TABLE.update(dict.fromkeys((T.__repr__, T.__format__), _TEXT))
-_CONVERTED = Refusal(
-    "a module is converted in the function, which changes its weights", "Convert it before it is traced."
+CONVERTED = Refusal(
+    "a model is moved or converted in the function, which changes its weights",
+    "Make an op of it before the function, as it is to be: op = tracepack.script(model.half()), or "
+    "tracepack.script(model, device=0), which moves its inputs itself.",
 )
 _TABLE.update({torch.autograd.grad: _GRAD, torch.is_nonzero: _BRANCH})
-_TABLE[torch._has_compatible_shallow_copy_type] = _CONVERTED
+_TABLE.update(dict.fromkeys((torch._has_compatible_shallow_copy_type, torch._C._nn._parse_to), CONVERTED))
 
 
 def refusal(func: Callable[..., Any]) -> Refusal | None:

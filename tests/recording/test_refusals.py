@@ -200,3 +200,35 @@ def test_a_model_that_is_made_when_it_is_needed_is_refused_with_a_form() -> None
     made = Lazy()
     made.model = tracepack.script(torch.nn.Linear(3, 2))
     assert tracepack.trace(made, torch.rand(2, 3))(torch.rand(4, 3)).shape == (4, 2)
+
+
+MODEL = torch.nn.Linear(2, 3).eval()
+MOVED = {
+    "to a card": lambda x: MODEL.to("cuda")(x),
+    "to a card by its method": lambda x: MODEL.cuda()(x),
+    "to half": lambda x: MODEL.half()(x.half()),
+    "to another dtype": lambda x: MODEL.to(torch.float64)(x.double()),
+    "to double": lambda x: MODEL.double()(x.double()),
+    "to a type": lambda x: MODEL.type(torch.float64)(x.double()),
+}
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_a_model_that_is_moved_or_converted_shows_the_op_to_make_of_it(name) -> None:
+    with pytest.raises(tracepack.RecordError) as error:
+        tracepack.trace(MOVED[name], X)
+    assert (
+        "a model is moved or converted in the function, which changes its weights. Make an op of it before the "
+        "function, as it is to be: op = tracepack.script(model.half()), or tracepack.script(model, device=0), which "
+        "moves its inputs itself."
+    ) in str(error.value)
+    assert (MODEL.weight.dtype, MODEL.weight.device.type) == (torch.float32, "cpu")
+
+
+@pytest.mark.parametrize(
+    "process",
+    [lambda x: MODEL.cpu()(x), lambda x: MODEL.eval().to(x.device).float()(x), lambda x: MODEL.to("cpu")(x)],
+)
+def test_a_model_that_is_where_it_is_moved_to_is_recorded(process) -> None:
+    mod = tracepack.trace(process, X)
+    torch.testing.assert_close(mod(X[:1]), process(X[:1]))

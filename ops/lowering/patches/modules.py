@@ -36,8 +36,17 @@ def _casting(dtype: torch.dtype) -> Callable[[Any, Patch], Callable[..., Any]]:
     return replaced
 
 
+def _staying(original: Any, patch: Patch) -> Callable[..., Any]:
+    def cpu(self: Any) -> Any:
+        here = patch.needed and all(tensor.is_cpu for tensor in (*self.parameters(), *self.buffers()))
+        return self if here else original(self)
+
+    return cpu
+
+
 _moves = (
     Patch(torch.nn.Module, "to", _idle),
+    Patch(torch.nn.Module, "cpu", _staying),
     Patch(torch.nn.Module, "bfloat16", _casting(torch.bfloat16)),
     Patch(torch.nn.Module, "float", _casting(torch.float32)),
     Patch(torch.nn.Module, "half", _casting(torch.float16)),
