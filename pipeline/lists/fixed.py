@@ -44,6 +44,8 @@ _ASKED_BY_PLACE = "getitem gives"
 _ANY_ROWS = "A list comprehension over them, or tracepack.map(fn, rows), keeps it free"
 _ANY_KEY = "table.get(key, default) takes any text, and so does table[key] where the example is a key of the table"
 _KEYED, _COMPARED = "because it was used as a key", "because it was compared"
+_BECAUSE, _LENGTH_HINT = ", because ", "because len() read the first size of "
+"""A line's reason; that of the length which Python asks for before it goes through the rows."""
 _ONLY = "the recording holds for one value only, because "
 
 
@@ -75,6 +77,8 @@ def telling(
     given = [_explained(_of_one_type(line, mixed), causes) for line in (*lines, *_lines(pipeline.graph))]
     keyed = {line.partition(_KEYED)[0] for line in given if _KEYED in line}  # which Python compares with the keys
     given = [line for line in given if _COMPARED not in line or line.partition(_COMPARED)[0] not in keyed]
+    walked = {line.partition(_BECAUSE)[0] for line in given if any(why in line for why in ONE_BY_ONE)}
+    given = [line for line in given if _LENGTH_HINT not in line or line.partition(_BECAUSE)[0] not in walked]
     given = [f"{line}. {of_model}" if of_model and line.endswith(_ROUNDS) else line for line in given]
     found = [line if refused is None else _with_cause(line, refused) for line in given]
     for line in dict.fromkeys([*found, *caught_errors(pipeline.graph)]):

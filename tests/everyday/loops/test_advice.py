@@ -257,3 +257,11 @@ def largest_so_far(x):
 def test_a_comprehension_whose_variable_an_inner_one_reads_goes_both_ways() -> None:
     others = [[torch.tensor([0.95, 0.96, 0.7])], [torch.tensor([0.1, 0.2])], [torch.tensor([0.6, 0.2, 0.8])]]
     check(Case(largest_so_far, [torch.tensor([0.95, 0.6, 0.7])], others))
+
+
+@pytest.mark.parametrize("process", [lambda x: [*x], lambda x: tuple(x), lambda x: list(map(id, [*x]))[:0]])
+@pytest.mark.parametrize("x", [torch.rand(2, 3), np.random.default_rng(0).random((2, 3))])
+def test_rows_that_are_laid_out_have_one_line(process, x) -> None:
+    with pytest.warns(UserWarning, match="one by one") as lines:
+        tracepack.trace(process, x)
+    assert ["one by one" in str(line.message) for line in lines] == [True]
