@@ -15,7 +15,7 @@ from ..ops.graph.graph import Literal
 from ..ops.graph.program import Parameter, Slot
 from ..ops.graph.types import SCALARS
 from ..ops.lowering.held_objects import is_held
-from ..ops.runtime.primitives.named_tuples import is_record, to_record
+from ..ops.runtime.primitives.named_tuples import fields_of, is_record, to_record
 from ..ops.tracing_hook import current
 from .lists.walking.item_forms import ItemForm, items_given
 from .proxies.byte_strings import TracedBytes, to_bytes
@@ -70,9 +70,8 @@ def describe(given: Sequence[Given], free: bool = False) -> tuple[Examples, list
                     lists[len(leaves)] = form
                 return slot(level, where)
         if is_record(value):
-            return to_record(
-                value, tuple(tree(v, f"{where}.{k}") for k, v in zip(type(value)._fields, value, strict=True))
-            )
+            parts = zip(fields_of(value), value, strict=True)
+            return to_record(value, tuple(tree(part, f"{where}.{name}") for name, part in parts))
         if isinstance(value, tuple | list):
             items = [tree(item, f"{where}[{index}]") for index, item in enumerate(value)]
             return tuple(items) if isinstance(value, tuple) else items

@@ -11,12 +11,15 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from ...ops.runtime.primitives.named_tuples import is_record
+from ..proxies.trees import same_container
+
 _PLAIN = (tuple, list, dict)
 
 
 def is_special(tree: Any) -> bool:
     """Whether a tree holds a container that is no plain tuple, list, dict or named tuple."""
-    if isinstance(tree, Mapping | list | tuple) and type(tree) not in _PLAIN and not hasattr(type(tree), "_fields"):
+    if isinstance(tree, Mapping | list | tuple) and type(tree) not in _PLAIN and not is_record(tree):
         return True
     return any(map(is_special, _items(tree)))
 
@@ -34,7 +37,7 @@ def alike(original: Any, tree: Any) -> Any:
         return _filled(original, _pairs(original, tree))
     if isinstance(tree, tuple) and isinstance(original, tuple):
         items = _pairs(original, tree)
-        return type(tree)(*items) if hasattr(type(tree), "_fields") else _made(type(original), items)
+        return same_container(tree, items) if is_record(tree) else _made(type(original), items)
     return tree
 
 
@@ -61,8 +64,8 @@ def _as_tuples(tree: Any) -> Any:
     if isinstance(tree, dict):
         return {key: _as_tuples(item) for key, item in tree.items()}
     if isinstance(tree, list | tuple):
-        items = map(_as_tuples, tree)
-        return type(tree)(*items) if hasattr(type(tree), "_fields") else tuple(items)
+        items = list(map(_as_tuples, tree))
+        return same_container(tree, items) if is_record(tree) else tuple(items)
     return tree
 
 
@@ -72,7 +75,7 @@ def _with_dicts(tree: Any, kind: type) -> Any:
     items = [_with_dicts(item, kind) for item in tree] if isinstance(tree, tuple | list) else []
     if type(tree) in (tuple, list):
         return type(tree)(items)
-    return type(tree)(*items) if hasattr(type(tree), "_fields") else tree
+    return same_container(tree, items) if is_record(tree) else tree
 
 
 def _items(tree: Any) -> Iterable[Any]:

@@ -13,6 +13,7 @@ import torch
 
 from ...ops.graph.errors import SignatureError
 from ...ops.graph.graph import Literal, Record
+from ...ops.runtime.primitives.named_tuples import fields_of, is_record
 from ...ops.tracing_hook import current
 
 
@@ -65,7 +66,7 @@ def named(value: Any, names: tuple[str, ...], where: str) -> None:
     Raises:
         SignatureError: it has other fields, or none by name.
     """
-    if (fields := getattr(type(value), "_fields", names)) != names:
+    if (fields := fields_of(value) if is_record(value) else names) != names:
         raise SignatureError("a named tuple has other fields", where=f"input {where!r}", got=fields, expected=names)
     if type(value) is tuple:
         raise SignatureError(

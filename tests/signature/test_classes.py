@@ -202,3 +202,38 @@ def test_lists_and_tuples_with_methods_of_their_own_are_refused(process, example
 def test_lists_and_tuples_that_answer_as_any_other_are_taken() -> None:
     assert tracepack.trace(lambda xs: [x * 2 for x in xs], [1, 2])(Kept([3])) == [6]
     assert tracepack.trace(lambda p: p.total() * p[0], Pair(1, 2))(Pair(3, 4)) == 21
+
+
+R = torch.rand(2, 3)
+
+
+def doubled(best):
+    values, indices = best
+    return values * 2, best.indices + indices, best
+
+
+OF_TORCH = {
+    "max": (doubled, [torch.rand(2, 3).max(0)], [torch.rand(5, 2).max(0)]),
+    "sort, by place": (lambda found: found[0] * 2, [torch.rand(2, 3).sort(0)], [torch.rand(4, 1).sort(0)]),
+    "in a dict": (lambda d: d["best"].indices, [{"best": R.topk(1)}], [{"best": torch.rand(4, 2).topk(1)}]),
+    "of linalg": (lambda found: found.eigenvalues, [torch.linalg.eigh(R[:, :2])], [torch.linalg.eigh(torch.eye(3))]),
+}
+
+
+@pytest.mark.parametrize("name", OF_TORCH)
+def test_what_torch_returns_with_names_is_an_argument(name, reloaded) -> None:
+    process, example, other = OF_TORCH[name]
+    for mod in (made := tracepack.trace(process, *example), reloaded(made)):
+        for given in (example, other):
+            wanted, got = process(*given), mod(*given)
+            assert type(got) is type(wanted)
+            torch.testing.assert_close(got, wanted)
+
+
+def test_it_keeps_the_names_of_its_fields() -> None:
+    mod = tracepack.trace(doubled, R.max(0))
+    assert mod.signature.startswith("(best.values: f32[N], best.indices: i64[M]) -> ")
+    with pytest.raises(tracepack.SignatureError, match="a plain tuple has no names"):
+        mod((R[0], R[0].long()))
+    with pytest.raises(tracepack.SignatureError, match="a named tuple has other fields"):
+        mod(torch.linalg.eigh(R[:, :2]))

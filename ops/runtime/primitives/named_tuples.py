@@ -34,15 +34,22 @@ def _is_torch(value: Any) -> bool:
     return type(value).__module__ == "torch.return_types"
 
 
+def fields_of(value: Any) -> tuple[str, ...]:
+    """The names of the fields of a named tuple, in their order."""
+    kind = type(value)
+    if not _is_torch(value):
+        return tuple(kind._fields)
+    fields = (n for n in dir(kind) if not n.startswith("_") and n.isidentifier())
+    return tuple(sorted((n for n in fields if n not in dir(tuple) and not n.startswith("n_")), key=_position(value)))
+
+
 def to_record(value: Any, items: tuple[Any, ...]) -> Record:
     """The record of a named tuple, with its items replaced."""
-    kind = type(value)
+    kind, fields = type(value), fields_of(value)
     if _is_torch(value):
-        fields = tuple(n for n in dir(kind) if not n.startswith("_") and n.isidentifier())
-        ordered = sorted((n for n in fields if n not in dir(tuple) and not n.startswith("n_")), key=_position(value))
-        return Record(_TORCH + kind.__name__, tuple(ordered), items)
-    _LIVE[kind.__name__, tuple(kind._fields)] = kind
-    return Record(kind.__name__, tuple(kind._fields), items)
+        return Record(_TORCH + kind.__name__, fields, items)
+    _LIVE[kind.__name__, fields] = kind
+    return Record(kind.__name__, fields, items)
 
 
 def as_named_tuple(value: Any) -> Any:
