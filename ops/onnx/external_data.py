@@ -29,6 +29,12 @@ _NESTED: dict[str, dict[int, str]] = {
 }  # fmt: skip
 """Message -> its fields, by number, through which a tensor can be reached, and their messages."""
 
+_AS_ONE_FILE = (
+    "Write it as one file, below 2 GB: model = onnx.load(path); onnx.save(model, new_path). onnx.load leaves sparse "
+    "tensors where they are; read them between the two, with h = onnx.numpy_helper: for s in "
+    "model.graph.sparse_initializer: [t.CopyFrom(h.from_array(h.to_array(t, folder), t.name)) for t in (s.values, "
+    "s.indices)], where folder is that of the file."
+)
 _EXTERNAL_DATA, _DATA_LOCATION = 13, 14  # fields of TensorProto
 _DEFAULT = 0  # the data_location of a tensor that holds its data
 _DEEPEST = 100  # levels of messages: protobuf refuses more
@@ -67,8 +73,7 @@ def _refuse(model: memoryview, where: str) -> None:
                 raise GraphError(
                     "the ONNX model takes a tensor from another file, which an archive cannot hold",
                     where=where,
-                    fix="Write it as one file, below 2 GB: onnx.save(onnx.load(path), new_path); onnx.load leaves "
-                    "sparse tensors where they are, so make these dense before.",
+                    fix=_AS_ONE_FILE,
                 )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
+import torch
 from onnx import AttributeProto, ModelProto, TensorProto, helper, numpy_helper
 
 import tracepack
@@ -169,9 +170,27 @@ def test_a_tensor_in_another_file_is_refused(secret: Path, make: Any) -> None:
             tracepack.script(given)
         name = "model" if given in (path, str(path)) else "onnx"
         assert str(got.value) == (
-            f"op {name!r}: {REFUSED}. Write it as one file, below 2 GB: onnx.save(onnx.load(path), new_path); "
-            "onnx.load leaves sparse tensors where they are, so make these dense before."
+            f"op {name!r}: {REFUSED}. Write it as one file, below 2 GB: {LOADED}; {SAVED}. onnx.load leaves sparse "
+            f"tensors where they are; read them between the two, with h = onnx.numpy_helper: {READ}, where folder is "
+            "that of the file."
         )
+
+
+LOADED, SAVED = "model = onnx.load(path)", "onnx.save(model, new_path)"
+READ = (
+    "for s in model.graph.sparse_initializer: [t.CopyFrom(h.from_array(h.to_array(t, folder), t.name)) for t in "
+    "(s.values, s.indices)]"
+)
+
+
+@pytest.mark.parametrize("make", [in_an_initializer, in_a_sparse_initializer])
+def test_the_lines_of_the_message_write_it_as_one_file(secret: Path, make: Any) -> None:
+    path, new_path = str(secret / "model.onnx"), str(secret / "whole.onnx")
+    Path(path).write_bytes(make().SerializeToString())
+    known = {"onnx": onnx, "path": path, "new_path": new_path, "folder": str(secret), "h": numpy_helper}
+    for line in (LOADED, READ, SAVED):
+        exec(line, known)
+    assert tracepack.script(new_path)(torch.zeros(4)).tolist() == SECRET.tolist()
 
 
 class Forged(OnnxKernel):
