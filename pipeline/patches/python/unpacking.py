@@ -5,6 +5,7 @@ Where it has another number of items Python raises an error, and a run of the fi
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -101,7 +102,8 @@ def _as_arguments(recorder: Recorder, callee: Any, given: Any, named: Any = None
 
 
 _LEAST = 2  # of one item `max` asks for the items in it
-SPREAD = HandedOver(_spread)
+_TURNED = sys.version_info >= (3, 13)  # `replaced_call` has the function on top then
+SPREAD = HandedOver(lambda given: _spread(given[::-1])[::-1] if _TURNED else _spread(given))
 """What takes a function and the items that it is called with, and gives both."""
 AS_TUPLE = HandedOver(lambda items: items if type(items) is TracedList else tuple(items))
 """What makes the arguments of a call of a list: of ``f(first, *items)``."""

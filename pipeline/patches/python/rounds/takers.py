@@ -105,6 +105,8 @@ def is_method_of_class(code: Sequence[Any], at: int) -> bool:
     this, before = code[at], code[at - 1]
     if before.opname != "LOAD_GLOBAL" or before.argval not in CLASSES_OF_PYTHON:
         return False
+    if this.opname == "LOAD_ATTR" and sys.version_info < (3, 11):  # where keywords are given; see `is_loaded_to_call`
+        return not hasattr(this, "target") or is_callee(code, at)
     return this.opname == "LOAD_METHOD" or (this.opname == "LOAD_ATTR" and _is_method(this))
 
 
