@@ -23,6 +23,7 @@ from .recording.guards import ON_ARRAYS
 from .recording.recorder import Recorder
 from .recording.rollback import Undo
 from .rules.advice.before_calls import OP_BEFORE, before_call, shuffled
+from .rules.advice.flag_forms import chosen_call
 from .rules.advice.instead import in_package, instead
 from .rules.advice.loop_forms import of_set
 from .rules.advice.plain_models import OF_PACKAGE, form_for_model
@@ -41,7 +42,8 @@ _PLAIN_BYTES = (
 )
 _GIVEN_TEXT = r"TracedStr|must be str|^(eval|exec|compile)\(\) arg 1 must be a string|bad argument type for built-in"
 """What Python says where a text of the recording is no text to it."""
-_FLAG = "Leave it to a default of your function, or branch on it: x.sum(0, keepdim=True) if keep else x.sum(0)."
+_FLAG = "Leave it to a default of your function, or branch on it: "
+_OF_SUM = "x.sum(0, keepdim=True) if keep else x.sum(0)"
 
 
 def _of_transformers(error: Exception) -> bool:
@@ -134,11 +136,13 @@ def blamed(error: Exception, process: Callable[..., Any], examples: Examples) ->
             fix="Write item.__bool__() for item, as in `if item.__bool__():`.",
         )
     if "TracedBool" in str(error):
+        said = str(error).splitlines()[0].replace(", not TracedBool", "").replace("TracedBool", "bool")
+        form = chosen_call(raising_line(error.__traceback__), said) or _OF_SUM
         return RecordError(
             "a function that takes plain flags was given one that is decided at run time",
             where=line,
-            got=str(error).splitlines()[0].replace(", not TracedBool", "").replace("TracedBool", "bool"),
-            fix=OF_PACKAGE.format(_raw_model(process) or "model") if _of_transformers(error) else _FLAG,
+            got=said,
+            fix=OF_PACKAGE.format(_raw_model(process) or "model") if _of_transformers(error) else f"{_FLAG}{form}.",
         )
     if "_functorch" in "".join(frame.filename for frame in traceback.extract_tb(error.__traceback__)):
         return RecordError(TRANSFORMS.what, where=line, fix=TRANSFORMS.fix)

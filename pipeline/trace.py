@@ -35,6 +35,7 @@ from .patches.library.enums import members
 from .patches.library.tables.asked_frames import frames
 from .patches.library.values.sample_sizes import samples
 from .patches.numpy import hooks
+from .patches.plain_code.statements.other_inputs import kinds_of_trace
 from .patches.print import muted, printable, tell
 from .patches.threads import threads
 from .patches.torch import generation, questions
@@ -112,7 +113,7 @@ def trace(process: Callable[..., Any], *examples: Any, **named: Any) -> Pipeline
     if current() is not None:
         raise RecordError("trace was called while another trace runs", fix="Trace the outer function only.")
     given = arguments(process, examples, named)
-    with _one_at_a_time(), as_scripted():
+    with _one_at_a_time(), as_scripted(), kinds_of_trace():
         made: Pipeline = with_ways(given, partial(_attempted, process))
     return holding(made._engaged_as_named({each.name: each.value for each in given if each.given}), process)
 

@@ -9,11 +9,11 @@ from pathlib import PurePath
 from types import CodeType, FunctionType
 from typing import Any
 
-from ...ops.graph.graph import Graph, Operator
+from ...ops.graph.graph import Graph, Node, Operator
 from ...ops.graph.traverse import walk
 from ...ops.runtime.user_code import attribute, codes_in
 from ..patches.plain_code.called_models import CALLS
-from ..patches.plain_code.calling import OF_NO_ITEMS, OF_NUMBERS
+from ..patches.plain_code.calling import OF_CHOICE, OF_NO_ITEMS, OF_NUMBERS
 from ..patches.plain_code.plain_literals import NOT_PLAIN
 from ..patches.plain_code.statements.regions import Statements
 from ..patches.source.written_anew import block_code, written_anew
@@ -31,6 +31,7 @@ _MORE = (1, 2, 3)
 
 _BLOCK = Operator("py.plain_code")
 _BEGIN = "Begin with a value of the kind that the rounds give, as torch.zeros(()) for 0"
+_SAME = "Give the same kind of value on all ways"
 
 
 class Blocks:
@@ -55,6 +56,7 @@ class Blocks:
         self.left = 0
         self.numbers = False  # whether one gives numbers of numpy, and so was not taken
         self.kinds = set[str]()  # where one gives another kind for no items, and so was not taken at first
+        self.choices = dict[str, str]()  # where one does so on the other side of a choice, and what it gives there
         traced = attribute(process, "__func__", process)
         self.own = traced if isinstance(traced, FunctionType) else type(process).__call__  # what gives the result
         self.problem: Exception | None = None  # state, which no block can have either
@@ -68,7 +70,7 @@ class Blocks:
         """
         taken: list[Statements] = []
         for tensors in (0, 1, 2, 3):
-            if (tensors == 2 and not self.numbers) or (tensors == 3 and not self.kinds):
+            if (tensors == 2 and not self.numbers) or (tensors == 3 and not (self.kinds or self.choices)):
                 continue
             self.left = MOST_BLOCKS
             while places:
@@ -87,6 +89,14 @@ class Blocks:
                 assert self.best is not None
                 self.best.lines.append(f"{node.line}: {OF_NO_ITEMS}, which is refused. {_BEGIN}")
 
+    def _on_choices(self, found: Attempted) -> Iterator[str]:
+        """A line for each block of a recording that gives another kind of value on the other side of a choice."""
+        for node in walk(found.found.graph):
+            if node.target != _BLOCK or (_is_any(node.args[1]) and not _has_models(node)):
+                continue
+            if what := self.choices.get(str(node.line)):
+                yield f"{node.line}: {what}, which is refused. {_SAME}"
+
     def _with(
         self, taken: list[Statements], region: Statements
     ) -> tuple[list[Statements], set[tuple[str, int]]] | None:
@@ -104,7 +114,10 @@ class Blocks:
                 found = self.attempt(earlier)
             except Exception as error:
                 self.numbers = self.numbers or OF_NUMBERS in str(error)
-                self.kinds |= {getattr(error, "where", "")} if OF_NO_ITEMS in str(error) else set()
+                where: str = getattr(error, "where", "")
+                self.kinds |= {where} if OF_NO_ITEMS in str(error) else set()
+                if OF_CHOICE in (what := getattr(error, "what", "")):
+                    self.choices[where] = what.removeprefix(f"{NOT_PLAIN}: ")
                 self.reason = str(error)[str(error).find(CALLS) :] if CALLS in str(error) else self.reason
                 fix: str = getattr(error, "fix", "")
                 self.reason = fix if OP_BEFORE in fix else self.reason
@@ -115,6 +128,8 @@ class Blocks:
                 return (blocks, beyond) if beyond and taken == [] else None
         if self.kinds and region.tensors < 3 and _calls_models(found.found.graph):  # outside of a block it is recorded
             return None
+        if region.tensors == 3:
+            found.lines += self._on_choices(found)
         if found_different or (self.best is not None and not is_better(found, self.best)):
             return None
         self.best = found
@@ -122,10 +137,14 @@ class Blocks:
 
     def _regions(self, places: set[tuple[str, int]], tensors: int) -> Iterator[Statements]:
         """The statements to try: those with tensors the smaller ones first, for what is recorded is worth more."""
-        seen = set[Any]()
+        seen, further = set[Any](), list[tuple[FunctionType, Statements]]()
+        every, named = self._with_callers(places)
         for function in self.functions:
             path, traced = function.__code__.co_filename, function is self.own
-            lines = sorted(number for name, number in self._with_callers(places) if name == PurePath(path).name)
+            lines = sorted(number for name, number in every if name == PurePath(path).name)
+            if traced and tensors and named:
+                calls = frozenset(named)
+                further = [(function, Statements(path, line, True, True, 0, tensors, 0, calls)) for line in lines]
             regions = list[Statements]()
             for line, rest, loops in product(lines, (not tensors, tensors > 0), range(1 + MOST_LOOPS)):
                 regions.append(Statements(path, line, rest, traced and rest, loops, tensors))
@@ -134,18 +153,24 @@ class Blocks:
                 if (code := block_code(function, region)) is not None and code not in seen:
                     seen.add(code)
                     yield region
+        for function, region in further if self.choices else ():  # the choice may be that of a function that it calls
+            if (code := block_code(function, region)) is not None and code not in seen:
+                yield region
 
-    def _with_callers(self, places: set[tuple[str, int]]) -> set[tuple[str, int]]:
-        """Lines, and those on which the traced function names a function that has one: there more may be free."""
+    def _with_callers(self, places: set[tuple[str, int]]) -> tuple[set[tuple[str, int]], set[str]]:
+        """Lines, and those on which the traced function names a function that has one: there more may be free.
+
+        And the names of such functions.
+        """
         code = getattr(self.own, "__code__", None)
         others = [each for each in self.functions if each is not self.own]
         named = {each.__name__ for each in others if _spans(each.__code__) & places}
         if code is None or not named:
-            return places
+            return places, named
         for _ in others:  # those that call them by way of others
             named |= {e.__name__ for e in others if any({*inner.co_names} & named for inner in codes_in(e.__code__))}
         lines = {number for inner in codes_in(code) for number in _lines_naming(inner, named)}
-        return places | {(PurePath(code.co_filename).name, number) for number in lines if number}
+        return places | {(PurePath(code.co_filename).name, number) for number in lines if number}, named
 
 
 def _is_any(kind: Any) -> bool:
@@ -158,8 +183,11 @@ def _is_any(kind: Any) -> bool:
 
 def _calls_models(graph: Graph) -> bool:
     """Whether a block calls a model."""
-    blocks = (node for node in walk(graph) if node.target == _BLOCK)
-    return any(isinstance(each, Graph) for node in blocks for each in node.args)
+    return any(node.target == _BLOCK and _has_models(node) for node in walk(graph))
+
+
+def _has_models(node: Node) -> bool:
+    return any(isinstance(each, Graph) for each in node.args)
 
 
 def _lines_naming(code: CodeType, names: set[str]) -> set[int]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from functools import partial
+from itertools import islice
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -35,6 +36,8 @@ from ...recording.recorder import Recorder
 from .call_forms import CallForm
 from .plain_literals import NOT_PLAIN
 
+MOST_TRIED = 8
+"""Other inputs on which a block is tried that does not call each of its models on the example."""
 CALLS = "it calls the model "
 """How the reasons begin why a block cannot call a model."""
 _AS_OP = "Make an op of it before: model = tracepack.script(model)."
@@ -69,6 +72,10 @@ class CalledModel:
         """Runs the model as Python does, and notes the call."""
         found = self._noted(args)
         self.largest = found if self.largest is None or _size(found) > _size(self.largest) else self.largest
+        return self.answer(*args)
+
+    def answer(self, *args: Any) -> Any:
+        """What the model gives."""
         with recording(None), torch.no_grad():
             return as_outputs(unheard(self._alone, *args))
 
@@ -181,8 +188,16 @@ class CalledModel:
         known[key] = found
         return found
 
+    def is_known(self) -> bool:
+        """Whether it was called, in this recording or before."""
+        return self.largest is not None or repr(self.form) in _examples.get(_Calls()).get(self.thing, {})
+
     def _error(self, what: str, fix: str) -> RecordError:
         return RecordError(f"{CALLS}{self.name}, which {what}", where=str(user_line() or ""), fix=fix)
+
+
+def _is_called(thing: Any) -> bool:
+    return not isinstance(thing, CalledModel) or thing.is_known()
 
 
 _Calls = WeakKeyDictionary[Any, dict[str, tuple[Any, ...]]]
@@ -241,21 +256,33 @@ def _tree(spec: Any, left: Iterator[Any]) -> Any:
     raise TypeError(kind.__name__)
 
 
-def recorded_models(recorder: Recorder, given: Sequence[Any], run: Callable[[list[Any]], Any]) -> tuple[list[Any], Any]:
-    """What a graph gives a block, and what the block gives, where models are among what it is given.
+def recorded_models(
+    recorder: Recorder,
+    given: Sequence[Any],
+    run: Callable[[list[Any]], Any],
+    others: Callable[[], Iterator[list[Any]]],
+) -> tuple[list[Any], list[Any], Any]:
+    """What a graph gives a block, what runs it, and what the block gives, where models are among what it is given.
 
     Args:
         recorder: of the function.
         given: the arguments of the block.
         run: runs it on some.
+        others: gives other ones, on which it may call models that it does not call on the example.
 
     Raises:
         RecordError: a model cannot be recorded, or holds for some of its calls only.
     """
     run([*given])
+    for other in islice(others(), 0 if all(map(_is_called, given)) else MOST_TRIED):
+        with suppress(Exception):
+            run(other)
+        if all(map(_is_called, given)):
+            break
     pairs = [each.recorded(recorder) if isinstance(each, CalledModel) else (each, each) for each in given]
     try:
-        return [graph for graph, _ in pairs], run([call for _, call in pairs])
+        calls = [call for _, call in pairs]
+        return [graph for graph, _ in pairs], calls, run(calls)
     except RecordError as error:  # the models themselves answered
         names = " or ".join(dict.fromkeys(each.name for each in given if isinstance(each, CalledModel)))
         why = error.what.removeprefix(f"{NOT_PLAIN}: ")

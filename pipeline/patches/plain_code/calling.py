@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, MappingView
+from collections.abc import Callable, Iterator, Mapping, MappingView, Sequence
 from functools import partial
 from types import FrameType
 from typing import Any
@@ -22,6 +22,7 @@ from ....ops.runtime.primitives.plain_code.block_tensors import kind_of
 from ....ops.runtime.primitives.plain_code.one_run.set_orders import all_orders
 from ....ops.runtime.primitives.plain_code.running import plain_code
 from ....ops.runtime.user_code import is_users, user_line
+from ...proxies.make import TracedOptional
 from ...proxies.trees import concrete, list_type
 from ...recording.recorder import Recorder
 from ...recording.results import wrapped_scalar
@@ -37,9 +38,10 @@ from .opaque import Opaque
 from .own_results import share
 from .plain_literals import NOT_PLAIN, UnplainError
 from .statements.beginnings import made_names
-from .statements.other_sizes import other_kind
+from .statements.other_inputs import OtherKind, other_inputs, other_kind
 
 OF_NO_ITEMS = "of no items it gives another kind of value"
+OF_CHOICE = "on other inputs it "
 OF_NUMBERS = "it gives a number of numpy, in whose place may be one of Python's on other data"
 
 
@@ -159,15 +161,17 @@ def _recorded(recorder: Recorder, text: str, given: list[Any], kind: Any, tensor
     run = partial(_on_example, recorder, text, "any" if kind is None else kind)
     plain = [each if isinstance(each, CalledModel) else concrete(each) for each in given]
     models = [each for each in given if isinstance(each, CalledModel)]
-    graphs, found = recorded_models(recorder, plain, run) if models else ([], run(plain))
+    others = partial(other_inputs, text, plain, _samples(given))
+    graphs, calls, found = recorded_models(recorder, plain, run, others) if models else ([], plain, run(plain))
     goes_on = kind is None
     kind = _with_own(text, _kind(found)) if goes_on else kind
     if '"tensor"' in json.dumps(kind) and _chooses(text):
         raise RecordError(f"{NOT_PLAIN}: it gives a tensor or a number", where=str(user_line() or ""))
     if _has_number(kind) and tensors < 2:
         raise RecordError(f"{NOT_PLAIN}: {OF_NUMBERS}", where=str(user_line() or ""))
-    if goes_on and tensors < 3 and not models and _gives_another(recorder, text, kind, plain):
-        raise RecordError(f"{NOT_PLAIN}: {OF_NO_ITEMS}", where=str(user_line() or ""))
+    if (goes_on or models) and tensors < 3 and (other := _other_kind(recorder, text, kind, given, calls)) is not None:
+        what = OF_NO_ITEMS if other.of_items else f"{OF_CHOICE}{other.what}"
+        raise RecordError(f"{NOT_PLAIN}: {what}", where=str(user_line() or ""))
     given = given[: len(given) - len(models)]  # they come last
     arguments = (*recorder.arguments((text, kind, *given)), *graphs[len(given) :])
     varies = any(recorder.values.varies(leaf) for leaf in _leaves(given))
@@ -176,9 +180,24 @@ def _recorded(recorder: Recorder, text: str, given: list[Any], kind: Any, tensor
     return kind, stand_in
 
 
-def _gives_another(recorder: Recorder, text: str, kind: Any, given: list[Any]) -> bool:
+def _other_kind(recorder: Recorder, text: str, kind: Any, given: list[Any], plain: list[Any]) -> OtherKind | None:
+    """The other kind that a block gives for other inputs.
+
+    Args:
+        recorder: of the function.
+        text: of the block.
+        kind: of what it gives on the example.
+        given: what it is given; plain: the same on the example.
+    """
     with recorder.within(), torch._C.DisableTorchFunction():
-        return other_kind(text, kind, given)
+        models = {at: each.answer for at, each in enumerate(given) if isinstance(each, CalledModel)}
+        return other_kind(text, kind, plain, _samples(given), models)
+
+
+def _samples(given: Sequence[Any]) -> dict[int, Any]:
+    """What those are else that may be None, by their places."""
+    optional = ((at, each) for at, each in enumerate(given) if isinstance(each, TracedOptional))
+    return {at: concrete(each.sample) if each.concrete is None else None for at, each in optional}
 
 
 def _on_example(recorder: Recorder, text: str, kind: Any, given: list[Any]) -> Any:

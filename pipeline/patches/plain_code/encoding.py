@@ -10,7 +10,7 @@ import ast
 import builtins
 import re
 import symtable
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import CodeType, FunctionType, MethodType
 from typing import Any
@@ -46,6 +46,7 @@ from .naming import (
     stays,
 )
 from .plain_literals import UnplainError, is_member, is_plain, literal, name_of, of_letters
+from .statements.hoisting import Part, evaluated
 from .statements.own_imports import without_imports
 from .statements.plain_forms import ASKED
 from .tensor_items import TensorItems
@@ -89,7 +90,7 @@ class Encoding:
         own: Sequence[str],
         known: Mapping[str, Any],
         code: CodeType,
-        parts: Mapping[str, tuple[str, Callable[[], Any]]],
+        parts: Mapping[str, Part],
         tensors: bool = False,
     ) -> None:
         self.tensors, self.uses_torch, self.code = tensors, False, code
@@ -109,27 +110,24 @@ class Encoding:
         asked = names_read(lines)
         sizes = {name: values[tensor].shape[place] for name, (tensor, place) in items.sizes.items()}
         values = {**values, **{name: thing.tolist() for name, thing in listed.items() if name in asked}, **sizes}
-        begun = [
-            self._begun(name, thing, name in own)
-            for name, thing in values.items()
-            if name not in self.objects and name in asked
-        ]
-        begun += [
-            ast.Assign([ast.Name(name, ast.Store())], self.source_of(give())) for name, (_, give) in self.parts.items()
-        ]
+        begun = [self._begun(name, values[name], name in own) for name in values if name in asked - {*self.objects}]
+        begun += [assigned(name, self.source_of(give())) for name, (_, give) in self.parts.items()]
         self.lines = [*begun, *self._function(lines, [*values, *self.parts], known, self.objects)]
 
     def _with_plain_parts(self, tree: ast.Module, values: Mapping[str, Any], known: Mapping[str, Any]) -> ast.Module:
         """The statements with those parts in their places that are plain Python; the others stay names."""
-        plain = dict[str, ast.expr]()
-        for name, (source, _) in self.parts.items():
+        plain, early = dict[str, ast.expr](), dict[str, Part]()
+        for name, (source, give) in self.parts.items():
             items = TensorItems(values, ())
             made, tensors = items.replaced(ast.parse(source))
             assert isinstance(made.body[0], ast.Expr)
             found = {**values, **dict.fromkeys(tensors, ()), **dict.fromkeys(items.sizes, 0)}
-            if self._is_plain(made.body[0].value, found, known):
+            is_plain = self._is_plain(made.body[0].value, found, known)
+            if not is_plain and (part := evaluated(source, give, self.tensors)) is not None:
+                early[name] = part
+            else:
                 plain[name] = ast.parse(source, mode="eval").body
-        self.parts = {name: part for name, part in self.parts.items() if name not in plain}
+        self.parts = early
         return Placing(plain).visit(tree)  # type: ignore[no-any-return]  # a module
 
     def _is_plain(self, part: ast.expr, values: Mapping[str, Any], known: Mapping[str, Any]) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection
+import re
+from collections.abc import Callable, Collection
 from typing import Any
 
 from ...source.scoping import names_read, within
@@ -28,6 +29,28 @@ def never_fails(part: ast.expr) -> bool:
     return False
 
 
+Part = tuple[str, Callable[[], Any]]
+"""The source of an expression, and what gives its value."""
+_OF_RECORDING = re.compile(r"Traced(Bool|Str)|argument '\w+'[^;]* must be (bool|str)")
+"""What Python and torch say of flags and texts that are decided at run time."""
+
+
+def evaluated(source: str, give: Callable[[], Any], tensors: bool) -> Part | None:
+    """An expression of a block, evaluated before it; None where it stays in the block, since torch takes plain flags.
+
+    Args:
+        source: of it; give: gives its value.
+        tensors: whether the block may have tensors.
+    """
+    try:
+        found = give()
+    except TypeError as error:
+        if not tensors or not _OF_RECORDING.search(str(error)):
+            raise
+        return None
+    return source, lambda: found
+
+
 class Hoisting:
     """Takes expressions out of the statements of a block, which may be no plain Python: ``x.argmax(-1).tolist()``.
 
@@ -37,14 +60,17 @@ class Hoisting:
         written: what the block sets.
         given: what it is given.
         tensors: whether the block may make tensors.
+        calls: the names of functions that it calls itself.
 
     Attributes:
         found: the expressions, by the names that stand for them.
         late: those names whose expressions come after something that may change what they find.
     """
 
-    def __init__(self, written: Collection[str], given: Collection[str], tensors: int) -> None:
-        self.written, self.given, self.tensors = written, given, tensors
+    def __init__(
+        self, written: Collection[str], given: Collection[str], tensors: int, calls: Collection[str] = ()
+    ) -> None:
+        self.written, self.given, self.tensors, self.calls = written, given, tensors, calls
         self.found = dict[str, ast.expr]()
         self.late = set[str]()
         self.leaves = False  # whether a statement before may have left the function
@@ -91,7 +117,7 @@ class Hoisting:
             part.args = [self._without(each) for each in part.args]  # they give what no recording holds
             return part
         reads = names_read([part]) if isinstance(part, ast.expr) else set()
-        whole = isinstance(part, ast.Call) and not any(map(_makes_fraction, ast.walk(part)))
+        whole = isinstance(part, ast.Call) and not any(map(self._stays, ast.walk(part)))
         if whole and reads & {*self.given} and not reads & {*self.written}:
             return self._taken(part) if not self.leaves or never_fails(part) else part
         if isinstance(part, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
@@ -108,10 +134,13 @@ class Hoisting:
                 setattr(part, field, self._without(value))
         return part
 
-
-def _makes_fraction(part: ast.AST) -> bool:
-    """Whether a call gives what no recording holds."""
-    match part:
-        case ast.Call(ast.Name("Fraction") | ast.Attribute(attr="Fraction")):
-            return True
-    return False
+    def _stays(self, part: ast.AST) -> bool:
+        """Whether a part of a call stays in the block: a choice, a function of the block, what no recording holds."""
+        match part:
+            case ast.IfExp():
+                return True
+            case ast.Call(ast.Name(name) | ast.Attribute(attr=name)) if name in self.calls:
+                return True
+            case ast.Call(ast.Name("Fraction") | ast.Attribute(attr="Fraction")):
+                return True
+        return False

@@ -29,6 +29,7 @@ class Statements:
         tensors: whether it may have tensors and arrays; above 1, whether what goes on with its results may be given a
             number of numpy, which Python's own may take the place of on other data.
         more: how many statements after it belong to it, too.
+        calls: names of functions of the user's that it calls itself: the value of no such call is evaluated before.
     """
 
     path: str
@@ -38,9 +39,12 @@ class Statements:
     loops: int = 0
     tensors: int = 0
     more: int = 0
+    calls: frozenset[str] = frozenset()
 
 
-def with_blocks(function: ast.FunctionDef, regions: Collection[Statements], free: Collection[str]) -> int:
+def with_blocks(
+    function: ast.FunctionDef | ast.Lambda, regions: Collection[Statements], free: Collection[str]
+) -> int:
     """Writes a call in place of the statements of some regions; returns in place of how many regions.
 
     Args:
@@ -48,6 +52,8 @@ def with_blocks(function: ast.FunctionDef, regions: Collection[Statements], free
         regions: those of the file.
         free: the variables of functions around it.
     """
+    if isinstance(function, ast.Lambda):
+        return _with_block(function, regions, free)
     count = 0
     for region in sorted(regions, key=lambda each: -each.line):
         place = next((n for n, each in enumerate(function.body) if _holds(each, region.line)), None)
@@ -60,12 +66,26 @@ def with_blocks(function: ast.FunctionDef, regions: Collection[Statements], free
         made = (
             None
             if first is None or end > len(function.body)
-            else _CutOut(function, first, end, free).call(region.result, region.tensors)
+            else _CutOut(function.args, function.body, first, end, free).call(region)
         )
         if made is not None:
             function.body[first:end] = [made]
             count += 1
     return count
+
+
+def _with_block(function: ast.Lambda, regions: Collection[Statements], free: Collection[str]) -> int:
+    """Writes a call in place of the result of a lambda that chooses between tensors, where a region has its line."""
+    whole = _placed(ast.Return(function.body), function.body)
+    region = next((each for each in regions if each.result and each.tensors and _holds(whole, each.line)), None)
+    chooses = any(isinstance(part, ast.IfExp | ast.BoolOp) for part in ast.walk(function.body))
+    if region is None or region.loops or region.more or not chooses:
+        return 0
+    made = _CutOut(function.args, [whole], 0, 1, free).call(region)
+    if not isinstance(made, ast.Return) or made.value is None:
+        return 0
+    function.body = made.value
+    return 1
 
 
 def _holds(line: ast.stmt, number: int) -> bool:
@@ -76,29 +96,28 @@ class _CutOut:
     """Some statements of a function.
 
     Args:
-        function: the function.
+        given: what it is given.
+        body: all of its statements.
         first: the place of the first statement; end: that after the last one.
         free: the variables of functions around it.
     """
 
-    def __init__(self, function: ast.FunctionDef, first: int, end: int, free: Collection[str]) -> None:
-        self.before, self.body, self.after = function.body[:first], function.body[first:end], function.body[end:]
-        self.own = own_containers(self.before, makes_new) - parameters(function.args)
-        given = parameters(function.args)
-        declared = [part for part in within(*function.body) if isinstance(part, ast.Global | ast.Nonlocal)]
+    def __init__(
+        self, given: ast.arguments, body: list[ast.stmt], first: int, end: int, free: Collection[str]
+    ) -> None:
+        self.before, self.body, self.after = body[:first], body[first:end], body[end:]
+        known = parameters(given)
+        self.own = own_containers(self.before, makes_new) - known
+        declared = [part for part in within(*body) if isinstance(part, ast.Global | ast.Nonlocal)]
         self.shared = {name for part in declared for name in part.names}
-        self.free, self.known = {*free}, given | certainly_set(self.before)
-        self.maybe = given | names_set(self.before)
-        self.local = given | names_set(function.body)
+        self.free, self.known = {*free}, known | certainly_set(self.before)
+        self.maybe = known | names_set(self.before)
+        self.local = known | names_set(body)
         self.captured = _captured(self.before + self.after)
 
-    def call(self, result: bool, tensors: int) -> ast.stmt | None:
-        """The statement that stands in their place; None where they cannot be a block.
-
-        Args:
-            result: whether what they return is the result of the traced function.
-            tensors: whether they may have tensors, and numbers of numpy.
-        """
+    def call(self, region: Statements) -> ast.stmt | None:
+        """The statement that stands in their place; None where they cannot be a block."""
+        tensors = region.tensors
         returns = any(isinstance(part, ast.Return) for part in within(*self.body))
         walked = (part for line in plainly(self.body) for part in ast.walk(line))
         bad = any(refused(part) and not is_import(part) for part in walked)
@@ -115,9 +134,9 @@ class _CutOut:
         later = set() if returns else read_first(self.after)
         kept = (later & changed & self.known) - certainly_set(self.body)  # what it may leave as it is
         given = sorted((asked & (self.known | self.free)) | kept)
-        body, hoisting = self._hoisted(changed, {*given}, tensors)
+        body, hoisting = self._hoisted(changed, {*given}, region)
         if returns:
-            call = _called(body, given, (self.own & {*given}, ()), result, tensors, hoisting)
+            call = _called(body, given, (self.own & {*given}, ()), region.result, tensors, hoisting)
             return _placed(ast.Return(call), self.body[0])
         results = sorted(later & (changed | (self.own & asked)))
         if not results or not {*results} <= self.known | certainly_set(self.body):
@@ -128,11 +147,11 @@ class _CutOut:
         targets: list[ast.expr] = [ast.Name(each, ast.Store()) for each in results]
         return _placed(ast.Assign([ast.Tuple(targets, ast.Store())], call), self.body[0])
 
-    def _hoisted(self, changed: set[str], given: set[str], tensors: int) -> tuple[list[ast.stmt], Hoisting]:
+    def _hoisted(self, changed: set[str], given: set[str], region: Statements) -> tuple[list[ast.stmt], Hoisting]:
         """The statements without what is taken out of them: nothing that reads a list which they may have changed."""
         altered = set[str]()
         while True:
-            hoisting = Hoisting(changed | altered, given, tensors)
+            hoisting = Hoisting(changed | altered, given, region.tensors, region.calls)
             body = [hoisting.statement(line) for line in plainly(self.body)]
             late = [part for name, part in hoisting.found.items() if name in hoisting.late]
             more = (names_read(late) & names_read(body) & self.own) - altered
@@ -165,6 +184,6 @@ def _called(
     return ast.Call(ast.Name("<run_block>", ast.Load()), [*map(ast.Constant, given_first), *values], [])
 
 
-def _placed(made: ast.stmt, place: ast.stmt) -> ast.stmt:
+def _placed(made: ast.stmt, place: ast.stmt | ast.expr) -> ast.stmt:
     ast.copy_location(made, place)
     return ast.fix_missing_locations(made)

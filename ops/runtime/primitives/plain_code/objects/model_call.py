@@ -16,6 +16,7 @@ from .model_outputs import as_outputs
 
 OF_MODELS = "M"
 """How the names of arguments begin that are called."""
+OF_OTHER_KINDS = "a block of plain Python calls a model with other kinds of arguments than on the example of the trace"
 _SCALARS = {INT: int, FLOAT: float, BOOL: bool, STR: str}
 
 
@@ -49,7 +50,7 @@ class ModelCall:
         got, expected = [*map(_kind_of, args)], [*map(_shown, self.kinds)]
         if got != expected:
             refuse(
-                "a block of plain Python calls a model with other kinds of arguments than on the example of the trace",
+                OF_OTHER_KINDS,
                 got=", ".join(got) or "nothing", expected=", ".join(expected) or "nothing",
             )  # fmt: skip
         pairs = zip(args, self.homes, strict=True)
