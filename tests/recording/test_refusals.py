@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins as own
 import pathlib
 import random
+import re
 from itertools import starmap
 from math import lgamma
 
@@ -137,20 +138,45 @@ def test_transforms_of_torch_func_are_refused_by_name(transform) -> None:
 
 
 @pytest.mark.parametrize(
-    "process",
-    [lambda x, b: x.sum(0, keepdim=b), lambda x, b: x.topk(1, largest=b), lambda x, b: x.sort(descending=b).values],
+    ("process", "form"),
+    [
+        (
+            lambda x, b: x.sum(0, keepdim=b),
+            "x.sum(0, keepdim=True) if b else x.sum(0, keepdim=False)",
+        ),
+        (
+            lambda x, b: x.topk(1, largest=b),
+            "x.topk(1, largest=True) if b else x.topk(1, largest=False)",
+        ),
+        (
+            lambda x, b: x.sort(descending=b).values,
+            "(x.sort(descending=True) if b else x.sort(descending=False))",
+        ),
+        (
+            lambda x, b: torch.linalg.svd(x, b)[1],
+            "(torch.linalg.svd(x, True) if b else torch.linalg.svd(x, False))",
+        ),
+    ],
 )
-def test_a_flag_for_a_function_that_takes_plain_ones_is_refused_with_what_to_write(process) -> None:
-    words = r"takes plain flags was given one that is decided at run time.*or branch on it: x\.sum"
+def test_a_flag_for_a_function_that_takes_plain_ones_is_refused_with_what_to_write(process, form) -> None:
+    words = rf"takes plain flags was given one that is decided at run time.*or branch on it: {re.escape(form)}\."
     with pytest.raises(tracepack.RecordError, match=words):
         tracepack.trace(process, torch.rand(2, 3), True)
 
 
-def test_a_branch_on_a_flag_is_what_the_refusal_advises() -> None:
-    mod = tracepack.trace(lambda x, keep: x.sum(0, keepdim=True) if keep else x.sum(0), torch.rand(2, 3), True)
-    assert mod(torch.rand(4, 3), True).shape == (1, 3)
-    with pytest.raises(tracepack.GuardError, match="got False; expected True"):
-        mod(torch.rand(4, 3), False)
+@pytest.mark.parametrize(
+    "process",
+    [
+        lambda x, b: x.sum(0, keepdim=True) if b else x.sum(0, keepdim=False),
+        lambda x, b: (x.sort(descending=True) if b else x.sort(descending=False)).values,
+        lambda x, b: (torch.linalg.svd(x, True) if b else torch.linalg.svd(x, False))[1],
+    ],
+)
+@pytest.mark.parametrize("example", [True, False])
+def test_a_branch_on_a_flag_is_what_the_refusal_advises(process, example) -> None:
+    mod = tracepack.trace(process, torch.rand(2, 3), example)
+    for flag in (True, False):
+        assert torch.equal(mod(x := torch.rand(4, 3), flag), process(x, flag))
 
 
 class Holder:

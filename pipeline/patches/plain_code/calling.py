@@ -187,7 +187,8 @@ def _other_kind(recorder: Recorder, text: str, kind: Any, given: list[Any], plai
         recorder: of the function.
         text: of the block.
         kind: of what it gives on the example.
-        given: what it is given; plain: the same on the example.
+        given: what it is given.
+        plain: the same on the example.
     """
     with recorder.within(), torch._C.DisableTorchFunction():
         models = {at: each.answer for at, each in enumerate(given) if isinstance(each, CalledModel)}

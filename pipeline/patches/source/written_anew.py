@@ -106,7 +106,9 @@ def _written(source: str, code: CodeType, lines: frozenset[int], blocks: frozens
         for number in range(0 if place is None else sum(map(_has(code), ast.walk(around)))):
             changed = copied(around)
             function = list(filter(_has(code), ast.walk(changed)))[number]
-            blocked = isinstance(function, ast.FunctionDef | ast.Lambda) and with_blocks(function, blocks, code.co_freevars)
+            blocked = isinstance(function, ast.FunctionDef | ast.Lambda) and with_blocks(
+                function, blocks, code.co_freevars
+            )
             if place is None or not (_writes(function, lines) or blocked):
                 continue
             found = _at(_compiled(changed, imports, code), place)

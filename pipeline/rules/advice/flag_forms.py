@@ -22,13 +22,14 @@ def chosen_call(line: SourceLine | None, said: str) -> str:
         said: what torch says of the argument.
     """
     found = _NAMED.search(said)
-    return form_of(line, partial(_written, found[1] or found[3], int(found[2] or 0))) if found else ""
+    function = said.partition("(")[0]  # linalg_svd
+    return form_of(line, partial(_written, function, found[1] or found[3], int(found[2] or 0))) if found else ""
 
 
-def _written(name: str, position: int, tree: ast.AST, line: SourceLine) -> str:
+def _written(function: str, name: str, position: int, tree: ast.AST, line: SourceLine) -> str:
     calls = [each for each in ast.walk(tree) if isinstance(each, ast.Call) and holds(each, line.line)]
     asked = {id(each.value) for each in ast.walk(tree) if isinstance(each, ast.Attribute | ast.Subscript)}
-    for call in calls:
+    for call in (each for each in calls if function.endswith(ast.unparse(each.func).rpartition(".")[2])):
         for flag in [*call.args[position - 1 : position], *(each.value for each in call.keywords if each.arg == name)]:
             if not isinstance(flag, ast.Constant):
                 sides = [_with(call, flag, value) for value in (True, False)]

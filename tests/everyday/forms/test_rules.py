@@ -154,17 +154,23 @@ def test_objects_are_asked_by_what_data_decides(name) -> None:
     check(Case(lambda x: case.process(x.mean().item()), given[0], given[1:]))
 
 
-_IDENTITY = {
-    "is": lambda x: [rule.name for rule in RULES if x.mean().item() >= rule.least and rule is not RULES[1]],
-    "not equal": lambda x: [rule.name for rule in PLAIN if x.mean().item() >= rule.least and rule != PLAIN[1]],
-    "a method that counts": lambda x: [rule.name for rule in COUNTED if rule.matches(x.mean().item())],
-}
+@pytest.mark.parametrize(
+    "process",
+    [
+        lambda x: [rule.name for rule in RULES if x.mean().item() >= rule.least and rule is not RULES[1]],
+        lambda x: [rule.name for rule in PLAIN if x.mean().item() >= rule.least and rule != PLAIN[1]],
+    ],
+    ids=["is", "not equal"],
+)
+def test_a_loop_that_needs_the_objects_themselves_is_a_block(process) -> None:
+    check(Case(process, (torch.tensor([0.95]),), [(torch.tensor([value]),) for value in (0.0, 0.55, 0.7, 2.0)]))
 
 
-@pytest.mark.parametrize("name", _IDENTITY)
-def test_a_loop_that_needs_the_objects_themselves_is_refused(name) -> None:
+def test_a_loop_whose_objects_count_is_refused() -> None:
     with pytest.raises(tracepack.RecordError, match="a value that data decides cannot leave the graph"):
-        tracepack.trace(_IDENTITY[name], torch.tensor([0.95]))
+        tracepack.trace(
+            lambda x: [rule.name for rule in COUNTED if rule.matches(x.mean().item())], torch.tensor([0.95])
+        )
 
 
 def test_objects_that_are_no_records_are_no_results() -> None:

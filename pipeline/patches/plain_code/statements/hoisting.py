@@ -39,7 +39,8 @@ def evaluated(source: str, give: Callable[[], Any], tensors: bool) -> Part | Non
     """An expression of a block, evaluated before it; None where it stays in the block, since torch takes plain flags.
 
     Args:
-        source: of it; give: gives its value.
+        source: of it.
+        give: gives its value.
         tensors: whether the block may have tensors.
     """
     try:

@@ -147,11 +147,8 @@ class _Asked:
     @classmethod
     def of(cls, text: str) -> _Asked:
         tree = ast.parse(text)
-        named = {
-            line.targets[0].id: line.value
-            for line in ast.walk(tree)
-            if isinstance(line, ast.Assign) and isinstance(line.targets[0], ast.Name) and line.targets[0].id.startswith("K")
-        }
+        lines = [(line.targets[0], line.value) for line in ast.walk(tree) if isinstance(line, ast.Assign)]
+        named = {name.id: value for name, value in lines if isinstance(name, ast.Name) and name.id.startswith("K")}
         questions = [each for each in ast.walk(tree) if isinstance(each, ast.Compare | ast.MatchValue | ast.Call)]
         found: list[Any] = []
         for question in sorted(questions, key=lambda each: isinstance(each, ast.Call)):
@@ -167,7 +164,9 @@ def other_inputs(text: str, given: Sequence[Any], samples: Mapping[int, Any]) ->
     """Other inputs of the same sizes: first with flags turned round, alone and together, then one by one, then pairs.
 
     Args:
-        text: of a block; given, samples: as above.
+        text: of a block.
+        given: what it is given.
+        samples: what those may be instead that may be None, by their places.
     """
     asked = _Asked.of(text)
     others = [[*_others(each, asked), *([samples[at]] if at in samples else [])] for at, each in enumerate(given)]
@@ -193,12 +192,15 @@ def _others(thing: Any, asked: _Asked) -> list[Any]:
             near = [number + step for number in map(int, asked.numbers) for step in (0, 1, -1)]
             return [each for each in dict.fromkeys([*near[:9], 0, -1, thing + 7]) if each != thing]
         case float():
-            near = [float(number + step) for number in asked.numbers for step in (0, 1, -1)]
-            return [each for each in dict.fromkeys([*near[:9], 0.0, -1.5, thing + 7.5]) if each != thing]
+            close = [float(number + step) for number in asked.numbers for step in (0, 1, -1)]
+            return [each for each in dict.fromkeys([*close[:9], 0.0, -1.5, thing + 7.5]) if each != thing]
         case str():
             return [each for each in asked.texts[:8] if each != thing]
         case torch.Tensor() if thing.numel():
-            return [*_other_data(thing, str(thing.dtype).removeprefix("torch."), torch), thing.flip([*range(thing.dim())])]
+            return [
+                *_other_data(thing, str(thing.dtype).removeprefix("torch."), torch),
+                thing.flip([*range(thing.dim())]),
+            ]
         case np.ndarray() if thing.size:
             return [*_other_data(thing, str(thing.dtype), np), np.flip(thing)]
         case np.generic() if thing.dtype.kind in "fiub":

@@ -42,9 +42,7 @@ class Statements:
     calls: frozenset[str] = frozenset()
 
 
-def with_blocks(
-    function: ast.FunctionDef | ast.Lambda, regions: Collection[Statements], free: Collection[str]
-) -> int:
+def with_blocks(function: ast.FunctionDef | ast.Lambda, regions: Collection[Statements], free: Collection[str]) -> int:
     """Writes a call in place of the statements of some regions; returns in place of how many regions.
 
     Args:
@@ -102,9 +100,7 @@ class _CutOut:
         free: the variables of functions around it.
     """
 
-    def __init__(
-        self, given: ast.arguments, body: list[ast.stmt], first: int, end: int, free: Collection[str]
-    ) -> None:
+    def __init__(self, given: ast.arguments, body: list[ast.stmt], first: int, end: int, free: Collection[str]) -> None:
         self.before, self.body, self.after = body[:first], body[first:end], body[end:]
         known = parameters(given)
         self.own = own_containers(self.before, makes_new) - known

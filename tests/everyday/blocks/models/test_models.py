@@ -280,7 +280,7 @@ def test_a_model_that_the_example_does_not_call_is_refused() -> None:
         out = list(ids)
         while len(out) < limit:
             y = torch.tensor([out]).float().mean() * BASE
-            if float(y.abs().sum()) > 100:
+            if 1234.5 < float(y.abs().sum()) < 2345.6:
                 y = unseen(y)
             nxt = int(y.sum() * 10) % 12
             if nxt == 11:

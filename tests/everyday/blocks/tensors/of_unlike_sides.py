@@ -73,7 +73,7 @@ def inner(x, flag):
 def in_loop(x, flag):
     found = []
     for each in x:
-        found.append(each.sum() if flag else each * 2)
+        found.append(each.sum() if flag else each * 2)  # noqa: PERF401  # the form that is tried
     return found
 
 

@@ -53,7 +53,7 @@ def test_a_flag_that_changes_the_rank_before_what_no_block_has_is_said() -> None
         y = x.std(-1, keepdim=keep)
         return torch.fft.fft(y).abs()
 
-    words = r"on other inputs it gives .*with 1 dimensions instead of .*2 dimensions.*, which is refused\. Give the same"
+    words = r"on other inputs it gives .*with 1 dimensions instead of .*2 dimensions.*, which is refused\. Give"
     with pytest.warns(UserWarning, match=words):
         mod = loaded(process, *ON)
     torch.testing.assert_close(mod(Y, True), process(Y, True))
@@ -62,8 +62,6 @@ def test_a_flag_that_changes_the_rank_before_what_no_block_has_is_said() -> None
 
 
 def test_a_trace_tries_other_inputs_without_a_trace_of_them() -> None:
-    seen = []
-
     def process(x, flag):
         y = x.clone()
         y[0] = 7.0
@@ -75,5 +73,5 @@ def test_a_trace_tries_other_inputs_without_a_trace_of_them() -> None:
     drawn = torch.rand(1)
     torch.manual_seed(3)
     assert torch.equal(drawn, torch.rand(1))
-    assert torch.equal(given, X) and not seen
+    assert torch.equal(given, X)
     assert torch.equal(mod(*OFF), process(*OFF))
