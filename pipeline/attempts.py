@@ -33,7 +33,8 @@ from .recheck.reach.objects import Objects
 from .recheck.uninitialised import examples_within
 from .recheck.vary import clones
 
-Found, Made = TypeVar("Found"), TypeVar("Made", bound=Callable[..., Any])
+Found = TypeVar("Found")
+Made = TypeVar("Made", bound=Callable[..., Any])
 
 
 class GivenUp(list[Any]):

@@ -1,7 +1,7 @@
 """`trace`: records a processing function into a Pipeline.
 
-The function runs on copies of the examples and is recorded, then again on other data, and at another batch size where
-it takes one. A difference between the two that no guard explains would be frozen into the graph, and is refused.
+The function runs on copies of the examples and is recorded, then again on other data, and at another batch size.
+A difference between the two that no guard explains would be frozen into the graph, and is refused.
 """
 
 from __future__ import annotations
@@ -158,8 +158,7 @@ def _recorded(
 
     A later recording has to agree with the first of each that was given up: what a function keeps may be another.
     """
-    found: Pipeline | None = None
-    problem: TracepackError | None = None
+    found, problem = cast("Pipeline | None", None), cast("TracepackError | None", None)
     with LentCode(objects.functions):
         plainly = _Tracing(process, examples, names, objects, earlier.notes)
         try:
@@ -303,7 +302,7 @@ class _Tracing:
         finally:
             self.objects.restore()
         place, key = mismatch.place or (None, None)
-        kept = "" if place is None else f" in {place.name}" + (f", {key!r}" if isinstance(key, str) and key else "")
+        kept = f" in {place.name}" + (f", {key!r}" if isinstance(key, str) and key else "") if place else ""
         line = (found and found.line) or (writing_line(self.objects.functions, key) if place else None)
         return RecordError(
             f"the function keeps state{kept}: a later call answers otherwise, {mismatch.what}"

@@ -138,14 +138,14 @@ def _run(text: str, given: Sequence[Any]) -> Any:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _AskedFor:
     """The numbers and texts that a block asks for, in the order in which it names them."""
 
     numbers: tuple[float, ...]
     texts: tuple[str, ...]
 
     @classmethod
-    def of(cls, text: str) -> _Asked:
+    def of(cls, text: str) -> _AskedFor:
         tree = ast.parse(text)
         lines = [(line.targets[0], line.value) for line in ast.walk(tree) if isinstance(line, ast.Assign)]
         named = {name.id: value for name, value in lines if isinstance(name, ast.Name) and name.id.startswith("K")}
@@ -168,7 +168,7 @@ def other_inputs(text: str, given: Sequence[Any], samples: Mapping[int, Any]) ->
         given: what it is given.
         samples: what those may be instead that may be None, by their places.
     """
-    asked = _Asked.of(text)
+    asked = _AskedFor.of(text)
     others = [[*_others(each, asked), *([samples[at]] if at in samples else [])] for at, each in enumerate(given)]
     flags = [at for at, each in enumerate(given) if type(each) is bool]
     for count in range(1, min(len(flags), 4) + 1):
@@ -183,7 +183,7 @@ def other_inputs(text: str, given: Sequence[Any], samples: Mapping[int, Any]) ->
             yield [first if at == one else second if at == another else each for at, each in enumerate(given)]
 
 
-def _others(thing: Any, asked: _Asked) -> list[Any]:
+def _others(thing: Any, asked: _AskedFor) -> list[Any]:
     """Other things of the kind of one, with as many items."""
     match thing:
         case bool():
