@@ -160,3 +160,43 @@ def test_a_file_that_is_read_to_its_end_is_refused_and_put_back(read: Any, mode:
         with pytest.raises(tracepack.RecordError, match="keeps state in an open file"):
             tracepack.trace(lambda x: x + read(file), X)
         assert file.tell() == 2
+
+
+@pytest.mark.parametrize("period", [2, 3, 4, 7, 100, 5000])
+@pytest.mark.parametrize("turn", [0, -1])
+def test_state_that_comes_back_to_its_first_value_is_refused(period: int, turn: int) -> None:
+    held, wanted = {"n": 0}, turn % period
+
+    def process(x: torch.Tensor) -> torch.Tensor:
+        held["n"] = (held["n"] + 1) % period
+        return x * 2 if held["n"] == wanted else x
+
+    with pytest.raises(tracepack.RecordError, match="keeps state|other data differs"):
+        tracepack.trace(process, X)
+    assert held == {"n": 0}
+
+
+@pytest.mark.parametrize("most", [3, 5000])
+def test_a_list_that_is_emptied_when_it_is_full_is_refused(most: int) -> None:
+    held: list[int] = []
+
+    def process(x: torch.Tensor) -> torch.Tensor:
+        held.append(0)
+        if len(held) == most:
+            held.clear()
+            return x
+        return x * 2
+
+    with pytest.raises(tracepack.RecordError, match="keeps state|other data differs"):
+        tracepack.trace(process, X)
+    assert held == []
+
+
+def test_permits_that_are_used_up_are_refused() -> None:
+    held = threading.Semaphore(3)
+
+    def process(x: torch.Tensor) -> torch.Tensor:
+        return x * 2 if held.acquire(blocking=False) else x
+
+    with pytest.raises(tracepack.RecordError, match="keeps state in a semaphore|other data differs"):
+        tracepack.trace(process, X)

@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from .hidden import ITERATOR, MOVED, QUEUE
+from .hidden import ITERATOR, MOVED, PERMITS, QUEUE
 from .places import Location
 
 MANY = 4096  # items or characters; a multiple of the size of every item of an array
 MOST_AGED = 64  # each is given thousands of items
 MOST_COUNTS = 8
+MOST_NAMED, MOST_GROWN = 1 << 62, 1 << 15  # that code names and counts to; that a list is filled up to
 SECONDS = 0.5  # for real calls: some thousands of a small function
 _ROUND = (128, 256, 512, 1024, 100, 1000)  # counts that code may reach by a calculation, beside those that it names
 Moves = list[tuple[Location, Any, Any]]  # places, keys, and what stands there
@@ -39,13 +40,13 @@ def used_up(places: Iterable[Location]) -> Location | None:
 
 
 def _has_less(place: Location) -> bool:
-    return place.name == QUEUE and place.read()[""] < place.before[""]
+    return place.name in (QUEUE, PERMITS) and place.read()[""] < place.before[""]
 
 
 def in_later_states(moving: Moves, before: Moves, known: Iterable[Any]) -> Iterator[None]:
     """Yields for many calls in a row, and then for one after each time that it sets what such calls change.
 
-    Numbers and lengths are first set to what they may be just before a call in which they reach a number that the code
+    Numbers and lengths are first set to what they may be just before calls in which they reach a number that the code
     names, as in ``n % 100 == 0``; in the end everything is set to what very many calls may leave.
 
     Args:
@@ -73,14 +74,14 @@ def in_later_states(moving: Moves, before: Moves, known: Iterable[Any]) -> Itera
 
 
 def _counts_before(known: Iterable[Any]) -> list[int]:
-    named = sorted({value for value in known if type(value) is int and 1 < value <= MANY})
-    return [value - 1 for value in dict.fromkeys([*named[:MOST_COUNTS], *_ROUND])]
+    named = sorted({value for value in known if type(value) is int and 1 < value <= MOST_NAMED})
+    return [value - back for value in dict.fromkeys([*named[:MOST_COUNTS], *_ROUND]) for back in (2, 1, 0)]
 
 
 def _count_to(place: Location, key: Any, count: int, grows: bool) -> None:
     content = place.read()
     if grows:
-        if key in content and len(content) < count:
+        if key in content and len(content) < count <= MOST_GROWN:
             place.attempt(_grown(content, key, count - len(content)))
     elif type(content.get(key)) in (int, float):
         place.attempt({**content, key: float(count) if type(content[key]) is float else count})
