@@ -42,8 +42,10 @@ _AS_WITHOUT = "The pipeline answers as it does under torch.no_grad(), whatever t
 _ASKED_BY_PLACE = "getitem gives"
 """How the refusal of a list begins whose items are tensors, one of which is asked for by its place."""
 _ANY_ROWS = "A list comprehension over them, or tracepack.map(fn, rows), keeps it free"
+_BY_BRANCH = "A branch goes both ways: first(x) if condition else second(x)"
 _ANY_KEY = "table.get(key, default) takes any text, and so does table[key] where the example is a key of the table"
-_KEYED, _COMPARED = "because it was used as a key", "because it was compared"
+_KEY, _FIXED = "it was used as a key", " is fixed to "
+_KEYED, _COMPARED = f"because {_KEY}", "because it was compared"
 _BECAUSE, _LENGTH_HINT = ", because ", "because len() read the first size of "
 """A line's reason; that of the length which Python asks for before it goes through the rows."""
 _ONLY = "the recording holds for one value only, because "
@@ -75,8 +77,9 @@ def telling(
         of_model: the form in which a model is called in rounds of any number; empty where there is none.
     """
     given = [_explained(_of_one_type(line, mixed), causes) for line in (*lines, *_lines(pipeline.graph))]
-    keyed = {line.partition(_KEYED)[0] for line in given if _KEYED in line}  # which Python compares with the keys
-    given = [line for line in given if _COMPARED not in line or line.partition(_COMPARED)[0] not in keyed]
+    keyed = {line.partition(_FIXED)[0] for line in given if _KEYED in line}  # which Python compares with the keys
+    compared = (_COMPARED, _BRANCHED)
+    given = [line for line in given if not any(w in line for w in compared) or line.partition(_FIXED)[0] not in keyed]
     walked = {line.partition(_BECAUSE)[0] for line in given if any(why in line for why in ONE_BY_ONE)}
     given = [line for line in given if _LENGTH_HINT not in line or line.partition(_BECAUSE)[0] not in walked]
     given = [f"{line}. {of_model}" if of_model and line.endswith(_ROUNDS) else line for line in given]
@@ -252,7 +255,7 @@ def _fixed(node: Node, guard: Guard, what: str) -> Iterator[str]:
 def _form_for_text(node: Node, why: str) -> str:
     if why == "it was compared":
         return both_ways(node.line)
-    if why == "it was used as a key":
+    if why == _KEY:
         return _ANY_KEY
     plainly = why.startswith("its method ") or why in ("it was read as a string", "it was turned into text")
     return "Do it before, and pass what it gives as an argument" if plainly else ""
@@ -271,12 +274,14 @@ def _is_while(node: Node) -> bool:
 def _of_condition(node: Node, guard: Guard, made: Mapping[int, Node], constant: set[int]) -> Iterator[str]:
     """The line for a condition: a text, a size or a number that takes the other way is refused."""
     value, why = node.args[0], guard.reason.removeprefix(_ONLY)
-    if why not in (BRANCH, MATCH) or type(guard.expected) is not bool or not isinstance(value, Value):
+    if why not in (BRANCH, MATCH, _KEY) or type(guard.expected) is not bool or not isinstance(value, Value):
         return
     what = _subject(value, made, constant)
     if value.type == SCALARS[bool] and what and not _is_while(node):
-        form = with_match(node.line) if why == MATCH else both_ways(node.line)
-        yield f"{node.line}: a condition on {what} is fixed to {guard.expected}, because {why}. {form}"
+        by_key = _BY_BRANCH if what != "a size" else ""  # of which a branch is fixed where its sides are of two kinds
+        form = with_match(node.line) if why == MATCH else by_key if why == _KEY else both_ways(node.line)
+        line = f"{node.line}: a condition on {what} is fixed to {guard.expected}, because {why}"
+        yield f"{line}. {form}" if form else line
 
 
 def _subject(value: Value, made: Mapping[int, Node], constant: set[int]) -> str:

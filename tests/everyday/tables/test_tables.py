@@ -144,10 +144,29 @@ def test_a_side_that_fails_on_the_example_in_torch_is_recorded_on_other_data() -
     assert mod(torch.tensor([1.0, 2.0, 3.0]), 2) == 3.0
 
 
-def test_sides_of_different_types_leave_the_way_of_the_example() -> None:
-    with pytest.warns(UserWarning, match="a condition on a text is fixed to True"):
-        mod = loaded(lambda text: text[0] if text else 0, "abc")
-    assert mod("x") == "x"
+def test_sides_of_different_types_go_both_ways() -> None:
+    for example in ("abc", ""):
+        mod = loaded(lambda text: text[0] if text else 0, example)
+        assert [mod("x"), mod("")] == ["x", 0]
+
+
+def first(x: torch.Tensor) -> torch.Tensor:
+    return x
+
+
+def both(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    return x, x.sum()
+
+
+def test_a_condition_that_is_a_key_has_a_line_also_where_the_table_lacks_it() -> None:
+    table = {True: first}
+    form = r"because it was used as a key\. A branch goes both ways: first\(x\) if condition else second\(x\)$"
+    for example in (1, 7):
+        with pytest.warns(UserWarning, match=f"a condition on a number is fixed to {example > 3}, {form}"):
+            tracepack.trace(lambda x, n: table.get(bool(n > 3), both)(x), torch.ones(2), example)
+    mod = loaded(lambda x, n: first(x) if n > 3 else both(x), torch.ones(2), 1)
+    assert torch.equal(mod(torch.ones(3), 7), torch.ones(3))
+    assert mod(torch.ones(3), 1)[1] == 3
 
 
 def test_a_side_that_changes_something_leaves_the_way_of_the_example() -> None:
