@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import deepcopy
 from dataclasses import dataclass
-from itertools import combinations, islice, zip_longest
+from itertools import combinations, cycle, islice, zip_longest
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,7 @@ _MOST_ITEMS = 1 << 24
 """How many items of tensors all of them have together, of which each copy takes its time, too."""
 _MOST_ROUNDS = 2000
 """Of each loop: for another number it may go on for long."""
+_MOST_REPEATED = 64
 _LARGE = 1e4
 
 
@@ -160,8 +161,19 @@ class _AskedFor:
         return cls(tuple(dict.fromkeys(numbers)), tuple(dict.fromkeys(e for e in found if type(e) is str)))
 
 
+    def lengths(self) -> list[int]:
+        """How long something may be for a question about its length, and a bit longer than most are."""
+        near = [int(number) + step for number in self.numbers for step in (0, 1)]
+        return [each for each in dict.fromkeys([*near[:4], 1, 9]) if 0 < each <= _MOST_REPEATED]
+
+
+def _repeated(thing: Any, count: int) -> list[Any]:
+    """The items of something in turn, as many as asked for."""
+    return list(islice(cycle(thing), count))
+
+
 def other_inputs(text: str, given: Sequence[Any], samples: Mapping[int, Any]) -> Iterator[list[Any]]:
-    """Other inputs of the same sizes: first with flags turned round, alone and together, then one by one, then pairs.
+    """Other inputs with tensors of the same sizes: first with flags turned round, alone and together, then one by one, then pairs.
 
     Args:
         text: of a block.
@@ -195,7 +207,8 @@ def _others(thing: Any, asked: _AskedFor) -> list[Any]:
             close = [float(number + step) for number in asked.numbers for step in (0, 1, -1)]
             return [each for each in dict.fromkeys([*close[:9], 0.0, -1.5, thing + 7.5]) if each != thing]
         case str():
-            return [each for each in asked.texts[:8] if each != thing]
+            longer = ["".join(_repeated(thing or "a", count)) for count in asked.lengths()]
+            return [e for e in dict.fromkeys([*asked.texts[:8], f"{thing}?", *longer, ""]) if e != thing]
         case torch.Tensor() if thing.numel():
             return [
                 *_other_data(thing, str(thing.dtype).removeprefix("torch."), torch),
@@ -207,10 +220,11 @@ def _others(thing: Any, asked: _AskedFor) -> list[Any]:
             return [each for each in map(type(thing), (0, 1, 100)) if each != thing]
         case list() if thing:
             changed = [_others(each, asked) for each in thing]
-            return [
+            turned = [
                 [of[turn] if turn < len(of) else each for of, each in zip(changed, thing, strict=True)]
                 for turn in range(max(map(len, changed)))
             ]
+            return turned + [_repeated(thing, count) for count in asked.lengths() if count != len(thing)]
         case tuple() if type(thing) is tuple:
             return [(*thing[:at], other, *thing[at + 1 :]) for at, e in enumerate(thing) for other in _others(e, asked)]
         case dict():
