@@ -101,6 +101,41 @@ def changing(module: Any) -> list[str]:
     return found
 
 
+def kept_value(module: Any) -> str:
+    """The first attribute that a call of a module assigns and that is no tensor, as a counter; else nothing.
+
+    A graph would fix it.
+    """
+    found = nodes(module.inlined_graph) if isinstance(module, torch.jit.ScriptModule) else ()
+    for node in found:
+        if node.kind() == "prim::SetAttr" and list(node.inputs())[1].type().kind() != "TensorType":
+            return str(node.s("name"))
+    return ""
+
+
+_FILLS = ("append", "insert", "extend", "pop", "popitem", "clear", "remove", "reverse", "sort", "add_", "Delete", "update",
+          "setdefault", "_set_item")  # fmt: skip
+
+
+def filled(module: Any) -> str:
+    """The first attribute that is a list or a dict which a call of a module fills or empties; else nothing."""
+    found = nodes(module.inlined_graph) if isinstance(module, torch.jit.ScriptModule) else ()
+    for node in found:
+        if node.kind() in {f"aten::{name}" for name in _FILLS}:
+            held = next(node.inputs())
+            if held.type().kind() in ("ListType", "DictType") and (name := _attribute(held)):
+                return name
+    return ""
+
+
+def _attribute(value: Any) -> str:
+    """The attribute from which a value comes, or of whose items it is one; else nothing."""
+    node = value.node()
+    while node.kind() in ("aten::__getitem__", "prim::unchecked_cast"):
+        node = next(node.inputs()).node()
+    return str(node.s("name")) if node.kind() == "prim::GetAttr" else ""
+
+
 def writes_tensors(module: Any) -> bool:
     """Whether some operator in a module's code, or a function that it calls, may write into a tensor."""
     found = [node for method in methods(module) for node in nodes(method.graph)]

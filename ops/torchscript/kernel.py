@@ -14,7 +14,7 @@ from ..graph.errors import LoweringError, OpaqueOpWarning
 from ..graph.kernel import Kernel
 from ..runtime.checks import require_contiguous
 from ..runtime.user_code import user_stacklevel
-from .inspect import changing, from_bytes, in_evaluation, relocated, to_bytes, writes_tensors
+from .inspect import changing, filled, from_bytes, in_evaluation, relocated, to_bytes, writes_tensors
 
 
 class TorchScriptKernel(Kernel):
@@ -132,7 +132,16 @@ def _tensors(tree: Any) -> list[torch.Tensor]:
 
 
 def opaque(model: Any, name: str, error: LoweringError, contiguous: bool) -> TorchScriptKernel:
-    """The kernel for a ScriptModule that cannot be lowered; warns."""
+    """The kernel for a ScriptModule that cannot be lowered; warns.
+
+    Raises:
+        LoweringError: the module fills a list or a dict that it keeps, which nobody could set back.
+    """
+    if kept := filled(model):
+        raise LoweringError(
+            f"the ScriptModule fills its attribute {kept!r} while it runs, and a graph cannot hold that",
+            where=f"op {name!r}", fix="Keep state in a registered buffer and change it in place.",
+        ) from error  # fmt: skip
     reason = error.got or error.what
     warnings.warn(
         f"op {name!r} is kept as TorchScript, so that its archive loads with trust=True only: {reason}",

@@ -24,7 +24,7 @@ from ..lowering.lower import Lowered
 from ..lowering.mutation import written_past_branch
 from ..lowering.patches.silence import Silence
 from ..lowering.validate import prove
-from .inspect import changing, in_evaluation, methods, nodes
+from .inspect import changing, filled, in_evaluation, kept_value, methods, nodes
 
 
 def lower_scripted(
@@ -39,6 +39,10 @@ def lower_scripted(
     if kwargs:
         raise LoweringError(
             "a ScriptModule is called with keywords that have no position", where=f"op {name!r}", got=sorted(kwargs)
+        )
+    if kept := kept_value(model) or filled(model):
+        raise LoweringError(
+            f"the ScriptModule changes its attribute {kept!r}, which is no tensor", where=f"op {name!r}"
         )
     error: Exception | None = None
     for example in examples(dense(tensors)):
