@@ -190,7 +190,6 @@ def tracepack_text(pipeline: tracepack.Pipeline) -> str:
         (lambda x: tracepack.cond(x > 0, lambda x: x, lambda x: x, x), "the condition must have one element"),
         (lambda x: tracepack.cond(x.sum() > 0, lambda: x.add_(1), lambda: x), "a branch writes to a tensor from"),
         (lambda x: tracepack.cond(x.sum() > 0, lambda x: x, lambda x: x.view(7), x), "a branch fails on the example"),
-        (lambda x: x * 2 if x.sum() > 0 else x.sum(), r"its sides give .* else x.sum\(\).reshape\(1\)"),
         (
             lambda x: tracepack.while_loop(lambda x: x.sum() < 9, lambda x: x.long(), x),
             "body returns another structure",
