@@ -6,7 +6,8 @@ from itertools import product
 from typing import Any
 
 from ...ops.graph.graph import Graph, Node, Operator, Value
-from ...ops.graph.types import ANY, ScalarType
+from ...ops.graph.traverse import leaves
+from ...ops.graph.types import ANY, ScalarType, TensorType
 
 _KINDS = ("int", "float", "bool", "complex", "str")
 _CHOSEN: dict[str, slice] = {
@@ -41,6 +42,18 @@ def forget_chosen_kinds(graph: Graph) -> None:
         held[id(node.output)] = found
         if len(found) > 1 and isinstance(node.output.type, ScalarType) and node.output.type.kind in _KINDS:
             node.output.type = ANY
+
+
+def forget_reductions(graph: Graph) -> None:
+    """Hides the ranks of results that hang on a loss whose `reduction` is an argument: "none" keeps all dimensions."""
+    open_ranks = set[int]()
+    for node in graph.nodes:
+        parts = [part for part in leaves((node.args, node.kwargs)) if isinstance(part, Value)]
+        if isinstance(node.kwargs.get("reduction"), Value) or any(id(part) in open_ranks for part in parts):
+            open_ranks |= {id(made) for made in leaves(node.output)}
+    for value in leaves(graph.output):
+        if isinstance(value, Value) and id(value) in open_ranks and isinstance(value.type, TensorType):
+            value.type = ANY
 
 
 def _computed(name: str, node: Node, held: dict[int, set[str]], counts: set[int]) -> set[str]:

@@ -18,7 +18,7 @@ from ...ops.graph.program import Parameter, Parameters
 from ...ops.graph.traverse import leaves, subgraphs, uses
 from ...ops.graph.types import ANY, STR, STRINGS, ListType, ScalarType, TensorType
 from ...ops.lowering.sizes import dimension, equal_sizes, settle
-from .kind_claims import forget_chosen_kinds, is_of
+from .kind_claims import forget_chosen_kinds, forget_reductions, is_of
 
 
 def pipeline_facts(
@@ -257,6 +257,7 @@ def forget_sizes(graph: Graph, parameters: Parameters, runs: Sequence[tuple[Sequ
         runs: pairs of flat inputs and their result.
     """
     forget_chosen_kinds(graph)
+    forget_reductions(graph)
     letters_of = [_letters(parameters, flat) for flat, _ in runs]
     if letters_of and any(letters_of) and all(letters == letters_of[0] for letters in letters_of):
         _forget_numbers(graph.output)

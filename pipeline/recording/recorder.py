@@ -20,7 +20,7 @@ from ...ops.graph.errors import RecordError, TracepackError
 from ...ops.graph.graph import Node, Operator, SizeTuple, Value
 from ...ops.graph.program import Program
 from ...ops.graph.traverse import leaves
-from ...ops.graph.types import SCALARS, STRINGS
+from ...ops.graph.types import SCALARS, STR, STRINGS
 from ...ops.runtime.primitives.callables import resolve
 from ...ops.runtime.primitives.numpy import writes
 from ...ops.runtime.state import State
@@ -137,7 +137,7 @@ class Recorder(TorchFunctionMode):
         if is_of_numpy(name, inputs):
             self.values.open_captured(args)
             varies, decided, here = data_decides(name, args, kwargs, inputs, self.values.varying)
-        loose = gives_any_rank(target) or any(id(leaf) in self.values.loose for leaf in inputs)
+        loose = gives_any_rank(target) or any(id(leaf) in self.values.loose or leaf.type == STR for leaf in inputs)
         effects, before = Effects(line), versions((args, kwargs))
         if torch._C._is_any_autocast_enabled():
             self.refuse("autocast cannot be recorded", "Convert with .to(dtype), or script that part.")

@@ -10,8 +10,9 @@ from tests.recording.cases import X
 
 
 def test_the_signature_says_what_numbers_and_strings_must_be(reloaded) -> None:
-    mod = tracepack.trace(lambda x, n, mode: x * n if mode == "times" and n > 1 else x.sum(), X, 2, "times")
-    assert reloaded(mod).signature.endswith(" where mode == 'times' and n > 1")
+    with pytest.warns(UserWarning, match="is fixed to"):
+        mod = tracepack.trace(lambda x, n, where: x.to(where) * len((0,) * n), X, 1, "cpu")
+    assert reloaded(mod).signature.endswith(" where where == 'cpu' and n == 1")
 
 
 def test_a_number_in_a_string_is_recorded(reloaded) -> None:
@@ -39,3 +40,18 @@ def test_a_list_of_strings_names_an_output_after_loading_too(reloaded) -> None:
     mod = reloaded(tracepack.trace(lambda x, names: {f"{names}": x}, X, ["a", "b"]))
     assert list(mod(X, ["a", "b"])) == ["['a', 'b']"]
     assert list(mod(X, ["c"])) == ["['c']"]
+
+
+@pytest.mark.parametrize("example", ["sum", "none"])
+def test_the_rank_of_a_loss_hangs_on_its_reduction(reloaded, example: str) -> None:
+    def process(x, reduction):
+        return torch.nn.functional.mse_loss(x, x * 2, reduction=reduction)
+
+    mod = reloaded(tracepack.trace(process, X, example))
+    assert mod.signature == "(x: f32[N,M], reduction: str) -> any"
+    for reduction in ("none", "mean", "sum"):
+        assert torch.equal(mod(X, reduction), process(X, reduction))
+    mod = reloaded(tracepack.trace(lambda x, r: len(process(x, r).shape), X, example))
+    assert mod(X, example) == process(X, example).dim()
+    with pytest.raises(tracepack.GuardError, match="the function asked for the ndim of a tensor"):
+        mod(X, "none" if example == "sum" else "sum")
