@@ -33,8 +33,18 @@ def load_file(path: str) -> Any:
 
 
 def own_copy(model: Any, device: str) -> Any:
-    """A copy in evaluation mode on a device, for an op."""
-    clone = relocated(from_bytes(to_bytes(model), device), device)
+    """A copy in evaluation mode on a device, for an op.
+
+    Raises:
+        ScriptError: torch cannot save it and load it again.
+    """
+    try:
+        clone = relocated(from_bytes(to_bytes(model), device), device)
+    except RuntimeError as error:
+        raise ScriptError(
+            "torch cannot save a ScriptModule and load it again", got=str(error).strip().split("\n")[0],
+            fix="Script it before torch.jit.optimize_for_inference; mod.optimize(...) finds the fastest engine.",
+        ) from error  # fmt: skip
     return clone.eval() if hasattr(clone, "training") else clone
 
 
@@ -113,15 +123,18 @@ def kept_value(module: Any) -> str:
     return ""
 
 
-_FILLS = ("append", "insert", "extend", "pop", "popitem", "clear", "remove", "reverse", "sort", "add_", "Delete", "update",
-          "setdefault", "_set_item")  # fmt: skip
+_FILLS = frozenset(
+    f"aten::{name}"
+    for name in ("append", "insert", "extend", "pop", "popitem", "clear", "remove", "reverse", "sort", "add_", "Delete",
+                 "update", "setdefault", "_set_item")
+)  # fmt: skip
 
 
 def filled(module: Any) -> str:
     """The first attribute that is a list or a dict which a call of a module fills or empties; else nothing."""
     found = nodes(module.inlined_graph) if isinstance(module, torch.jit.ScriptModule) else ()
     for node in found:
-        if node.kind() in {f"aten::{name}" for name in _FILLS}:
+        if node.kind() in _FILLS:
             held = next(node.inputs())
             if held.type().kind() in ("ListType", "DictType") and (name := _attribute(held)):
                 return name

@@ -54,7 +54,10 @@ def _all_nodes(graph: Graph) -> Iterator[Node]:
 
 
 # Operators whose dtype is that of their arguments, or fixed.
-_SETTLED = ("torch.from_numpy", "py.draw", "cond", "while_loop")
+_SETTLED = frozenset((
+    "torch.from_numpy", "py.draw", "cond", "while_loop",
+    *(f"torch.Tensor.{name}" for name in ("float", "double", "half", "bfloat16", "cfloat", "cdouble", "chalf")),
+))  # fmt: skip
 
 
 def _takes_default(node: Node, defaults: set[str]) -> bool:

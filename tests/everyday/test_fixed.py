@@ -35,12 +35,7 @@ def counted(words):
 
 FIXED = {
     "while": (counted, [["a", "bb"]], [["a"]], "the number of rounds is fixed"),
-    "a method that is not recorded": (
-        lambda s: len(s.format(1)),
-        ["ab"],
-        ["c"],
-        "a text is fixed to 'ab', because its method 'format' was called",
-    ),
+    "a method that is not recorded": (lambda s: len(s.format(1)), ["ab"], ["c"], "its method 'format' was called"),
     "loop": (lambda texts: tuple(map(repr, iter(texts))), [TEXTS], [["a"]], "the length is fixed to 2"),
 }
 

@@ -250,3 +250,67 @@ def test_a_branch_hands_on_its_input_itself() -> None:
             assert torch.equal(y, torch.full((2, 3), 2.0 if value > 0 else -1.0))
         with pytest.raises(tracepack.NonContiguousOutputError):
             pipeline(torch.ones(3, 2).t())
+
+
+class Counts(torch.nn.Module):
+    """Counts its calls in a number."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.n = 0
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.n = (self.n + 1) % 6
+        if self.n == 0:
+            return -x
+        return x * self.n
+
+
+class Collects(torch.nn.Module):
+    """Keeps a list of numbers."""
+
+    seen: list[int]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen = [0]
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.seen.append(1)
+        if len(self.seen) > 50:
+            return -x
+        return x * 1
+
+
+@pytest.mark.filterwarnings("ignore:.*is kept as TorchScript:tracepack.OpaqueOpWarning")
+def test_a_number_that_a_module_counts_in_is_state(tmp_path) -> None:
+    op, plain = tracepack.script(torch.jit.script(Counts())), torch.jit.script(Counts())
+    traced = tracepack.trace(lambda x: op(x), torch.ones(2))
+    traced.save(tmp_path / "a.tpk")
+    loaded = tracepack.load(tmp_path / "a.tpk", trust=True)
+    assert traced.stateful
+    for n in range(14):
+        x = torch.full((3,), float(n + 1))
+        wanted = plain(x)
+        assert torch.equal(traced(x), wanted)
+        assert torch.equal(loaded(x), wanted)
+
+
+def test_a_list_that_a_module_fills_is_refused() -> None:
+    op = tracepack.script(torch.jit.script(Collects()))
+    with pytest.raises(tracepack.LoweringError, match="the ScriptModule fills its attribute 'seen' while it runs"):
+        tracepack.trace(lambda x: op(x), torch.ones(2))
+
+
+def test_a_frozen_module_is_an_op() -> None:
+    frozen, x = torch.jit.freeze(torch.jit.script(torch.nn.Conv1d(2, 3, 3).eval())), torch.rand(1, 2, 8)
+    op = tracepack.script(frozen)
+    assert torch.equal(op(x), frozen(x))
+    assert torch.equal(tracepack.trace(lambda x: op(x), x)(x + 1), frozen(x + 1))
+
+
+def test_a_module_that_torch_cannot_load_again_is_refused_with_what_to_do() -> None:
+    model = torch.nn.Sequential(torch.nn.Conv2d(2, 3, 3), torch.nn.BatchNorm2d(3), torch.nn.ReLU()).eval()
+    optimised = torch.jit.optimize_for_inference(torch.jit.script(model))
+    with pytest.raises(tracepack.ScriptError, match=r"cannot save a ScriptModule.*before torch.jit.optimize_for_infer"):
+        tracepack.script(optimised)(torch.rand(1, 2, 8, 8))

@@ -11,6 +11,7 @@ import torch
 from torch import get_default_dtype as usual
 
 import tracepack
+from tracepack.ops.graph.graph import Guard
 
 INTS, X = torch.arange(6).reshape(2, 3), torch.randn(2, 3)
 
@@ -213,3 +214,21 @@ def test_an_op_is_lowered_anew_under_another_default_dtype() -> None:
     tracepack.trace(lambda i: op(i), INTS)
     torch.set_default_dtype(torch.float64)
     assert op(INTS).dtype is torch.float64
+
+
+@pytest.mark.parametrize("name", ["float", "double", "half", "bfloat16", "cfloat", "cdouble"])
+def test_a_conversion_that_names_its_dtype_asks_for_no_default(name: str) -> None:
+    def process(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        return getattr(torch.Tensor, name)(mask) * x
+
+    x, mask = torch.ones(2), torch.tensor([1, 0])
+    traced = tracepack.trace(process, x, mask)
+    assert [node.target for node in traced.graph.nodes if isinstance(node.target, Guard)] == []
+    before = torch.get_default_dtype()
+    try:
+        torch.set_default_dtype(torch.float64)
+        got, wanted = traced(x * 3, mask), process(x * 3, mask)
+    finally:
+        torch.set_default_dtype(before)
+    assert got.dtype == wanted.dtype
+    assert torch.equal(got, wanted)

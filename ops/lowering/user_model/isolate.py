@@ -31,7 +31,7 @@ class InferenceForm(Change):
     def __init__(self, model: Any, training: bool = False) -> None:
         self.model = model
         modules = list(model.modules()) if isinstance(model, torch.nn.Module) and not training else []
-        self.before = [(module, module.training) for module in modules]
+        self.before = [(module, module.training) for module in modules if hasattr(module, "training")]  # a frozen one
 
     def make(self) -> None:
         """Clears the flags; a part that overrides `train` decides about its own."""

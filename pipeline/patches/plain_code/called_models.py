@@ -163,7 +163,7 @@ class CalledModel:
         if not isinstance(self.thing, torch.nn.Module):
             return None
         try:
-            op = script(self.thing, training=self.thing.training, contiguous=True)
+            op = script(self.thing, training=getattr(self.thing, "training", False), contiguous=True)
             return ControlFlow(recorder, "a block").record(partial(self._laid_out, op), leaves, spec, carried=True)
         except TracepackError:
             return None

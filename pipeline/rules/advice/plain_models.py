@@ -56,10 +56,10 @@ def form_for_model(
     """
     call = _called(trace)
     if call is None and error.what == CHANGES:
-        return next((_TRAINED.format(name) for name, each in models if each.training), "")
+        return next((_TRAINED.format(name) for name, each in models if getattr(each, "training", False)), "")
     if call is None:
         return _DROPOUT if DRAWS in error.what and "dropout" in error.what else ""
-    if call.innermost.training and (DRAWS in error.what or error.what == CHANGES):
+    if getattr(call.innermost, "training", False) and (DRAWS in error.what or error.what == CHANGES):
         return _TRAINED.format(call.name)
     return OF_PACKAGE.format(call.name) if call.in_package else ""
 

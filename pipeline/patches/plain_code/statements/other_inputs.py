@@ -160,7 +160,6 @@ class _AskedFor:
         numbers = [each for each in found if type(each) in (int, float) and abs(each) < _LARGE]
         return cls(tuple(dict.fromkeys(numbers)), tuple(dict.fromkeys(e for e in found if type(e) is str)))
 
-
     def lengths(self) -> list[int]:
         """How long something may be for a question about its length, and a bit longer than most are."""
         near = [int(number) + step for number in self.numbers for step in (0, 1)]
@@ -173,7 +172,9 @@ def _repeated(thing: Any, count: int) -> list[Any]:
 
 
 def other_inputs(text: str, given: Sequence[Any], samples: Mapping[int, Any]) -> Iterator[list[Any]]:
-    """Other inputs with tensors of the same sizes: first with flags turned round, alone and together, then one by one, then pairs.
+    """Other inputs, with tensors of the same sizes.
+
+    First flags are turned round, alone and together, then others change one by one, and then two of them.
 
     Args:
         text: of a block.
