@@ -24,9 +24,6 @@ def by_size(x):
 
 # One side is a number of rows, the other a single number: no branch of a graph gives both.
 CHOICES = {
-    "a number": (lambda x, n: x if n > 1 else x.sum(), [X, 2], "number", "n > 1"),
-    "a number that differs": (lambda x, n: x if n != 1 else x.sum(), [X, 2], "number", "n != 1"),
-    "one side of two": (lambda x, n: x if 0 < n < 9 else x.sum(), [X, 2], "number", "n > 0 and n < 9"),
     "a size": (by_size, [X], "size", "N > 1"),
     "a size by len": (lambda x: x[:1] if len(x) > 1 else x.sum(), [X], "size", "N > 1"),
     "as many elements": (lambda x: x[:1] if x.numel() else x.sum(), [X], "size", "x.numel() != 0"),
@@ -38,6 +35,22 @@ CHOICES = {
         "2 * N > 3",
     ),
 }
+
+
+BY_NUMBERS = [
+    lambda x, n: x if n > 1 else x.sum(),
+    lambda x, n: x if n != 1 else x.sum(),
+    lambda x, n: x if 0 < n < 9 else x.sum(),
+]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("process", BY_NUMBERS)
+@pytest.mark.parametrize("example", [1, 2, 12])
+def test_a_choice_of_ranks_by_a_number_goes_both_ways(process, example) -> None:
+    mod = loaded(process, X, example)
+    for n in (-1, 0, 1, 2, 9, 10):
+        assert torch.equal(mod(X * 3, n), process(X * 3, n))
 
 
 @pytest.mark.parametrize("name", CHOICES)

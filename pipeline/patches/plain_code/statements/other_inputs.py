@@ -35,6 +35,8 @@ _MOST_ITEMS = 1 << 24
 _MOST_ROUNDS = 2000
 """Of each loop: for another number it may go on for long."""
 _MOST_REPEATED = 64
+_TEXTS = ("7", "A b c d e f", "a")
+"""A number, many words, and a small letter: for questions such as `isdigit`, `split` and `islower`."""
 _LARGE = 1e4
 
 
@@ -209,7 +211,7 @@ def _others(thing: Any, asked: _AskedFor) -> list[Any]:
             return [each for each in dict.fromkeys([*close[:9], 0.0, -1.5, thing + 7.5]) if each != thing]
         case str():
             longer = ["".join(_repeated(thing or "a", count)) for count in asked.lengths()]
-            return [e for e in dict.fromkeys([*asked.texts[:8], f"{thing}?", *longer, ""]) if e != thing]
+            return [e for e in dict.fromkeys([*asked.texts[:8], f"{thing}?", *_TEXTS, *longer, ""]) if e != thing]
         case torch.Tensor() if thing.numel():
             return [
                 *_other_data(thing, str(thing.dtype).removeprefix("torch."), torch),
