@@ -137,7 +137,10 @@ class Replay:
                     break
             if self.stateful:
                 return None
-            return self._on_unseen_sides() or self._after_many_calls(moving, before)
+            if (late := self._on_unseen_sides()) is not None:
+                return late
+            self.objects.restore()  # what calls at other sizes have left may make all further ones fail
+            return self._after_many_calls(moving, before)
 
     def _on_unseen_sides(self) -> Mismatch | None:
         """Compares calls on data that take sides of choices which no other data took."""
@@ -214,7 +217,9 @@ class Replay:
             late = other_answer(self._within, self.objects.functions, self.examples.leaves)
             if late is not None or not ran or self.stateful:  # what a model writes to its buffers is in step
                 return late or (self._moved(moving) if ran else None)
-            return self._moved(moving) or self._after_many_calls(moving, before)
+            late = self._moved(moving)
+            self.objects.restore()
+            return late or self._after_many_calls(moving, before)
 
     def _trials(self) -> Iterator[list[Any]]:
         return examples_within(self.pipeline.graph, self.examples.leaves, self._known())

@@ -131,13 +131,16 @@ _FILLS = frozenset(
 
 
 def filled(module: Any) -> str:
-    """The first attribute that is a list or a dict which a call of a module fills or empties; else nothing."""
-    found = nodes(module.inlined_graph) if isinstance(module, torch.jit.ScriptModule) else ()
-    for node in found:
-        if node.kind() in _FILLS:
-            held = next(node.inputs())
-            if held.type().kind() in ("ListType", "DictType") and (name := _attribute(held)):
-                return name
+    """The first attribute that is a list, a dict or an object which a call of a module changes; else nothing."""
+    if not isinstance(module, torch.jit.ScriptModule):
+        return ""
+    inner: list[Any] = [part._c for part in module.modules()]
+    parts = {str(part._type()) for part in inner}
+    for node in nodes(module.inlined_graph):
+        held: Any = next(node.inputs(), None)
+        fills = node.kind() in _FILLS and held.type().kind() in ("ListType", "DictType")
+        if (fills or (node.kind() == "prim::SetAttr" and str(held.type()) not in parts)) and (name := _attribute(held)):
+            return name
     return ""
 
 

@@ -135,11 +135,11 @@ def opaque(model: Any, name: str, error: LoweringError, contiguous: bool) -> Tor
     """The kernel for a ScriptModule that cannot be lowered; warns.
 
     Raises:
-        LoweringError: the module fills a list or a dict that it keeps, which nobody could set back.
+        LoweringError: the module changes a list, a dict or an object that it keeps, which nobody could set back.
     """
     if kept := filled(model):
         raise LoweringError(
-            f"the ScriptModule fills its attribute {kept!r} while it runs, and a graph cannot hold that",
+            f"the ScriptModule changes what its attribute {kept!r} holds while it runs, and a graph cannot hold that",
             where=f"op {name!r}", fix="Keep state in a registered buffer and change it in place.",
         ) from error  # fmt: skip
     reason = error.got or error.what

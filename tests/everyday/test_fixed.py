@@ -58,32 +58,6 @@ def test_a_choice_by_a_text_is_recorded_and_another_branch_on_one_is_a_condition
     assert (mod.signature, mod("axe"), mod("box")) == ("(s: str) -> any", "x", 0)
 
 
-KINDS = {
-    "a text compared": (lambda x, m: x * 2 if m == "a" else x.sum(), (X, "a"), (X, "b")),
-    "a number compared": (lambda x, n: x * 2 if n == 2 else x.sum(), (X, 2), (X, 3)),
-    "a number not equal": (lambda x, n: x if n != 2 else x.sum(), (X, 2), (X, 5)),
-    "a flag": (lambda x, f: x * 2 if f else x.sum(), (X, True), (X, False)),
-    "a label": (lambda x: x if LABELS[x.argmax()] == "cat" else x.sum(), (SCORES,), (-SCORES,)),
-    "data": (lambda x: x * 2 if x.sum().item() > 0 else x.sum(), (X,), (-X,)),
-    "a number or a text": (lambda x: 1 if x.sum() > 0 else "none", (X,), (-X,)),
-}
-
-
-@pytest.mark.parametrize("name", KINDS)
-def test_a_choice_between_two_kinds_goes_both_ways(name) -> None:
-    process, *sides = KINDS[name]
-    wanted = [process(*side) for side in sides]
-    assert type(wanted[0]) is not type(wanted[1]) or wanted[0].ndim != wanted[1].ndim
-    for example in sides:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            mod = loaded(process, *example)
-        for side, each in zip(sides, wanted, strict=True):
-            got = mod(*side)
-            assert type(got) is type(each)
-            assert torch.equal(got, each) if isinstance(each, torch.Tensor) else got == each
-
-
 _INTEGER = "it was used as a plain integer"
 VALUES = {
     "an index": (lambda x, n: [x[None], -x][n], [X, 1], "an argument", 1, _INTEGER, "n == 1"),

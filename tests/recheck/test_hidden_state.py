@@ -200,3 +200,20 @@ def test_permits_that_are_used_up_are_refused() -> None:
 
     with pytest.raises(tracepack.RecordError, match="keeps state in a semaphore|other data differs"):
         tracepack.trace(process, X)
+
+
+@pytest.mark.parametrize("most", [2, 10, 200])
+def test_tensors_that_are_collected_and_used_together_are_refused(most: int) -> None:
+    held: list[torch.Tensor] = []
+
+    def process(x: torch.Tensor) -> torch.Tensor:
+        held.append(x)
+        if len(held) < most:
+            return torch.zeros(())
+        mean = torch.stack(held).mean()  # fails on tensors of several sizes
+        held.clear()
+        return mean
+
+    with pytest.raises(tracepack.RecordError, match="keeps state|other data differs"):
+        tracepack.trace(process, X)
+    assert held == []

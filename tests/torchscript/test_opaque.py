@@ -282,6 +282,31 @@ class Collects(torch.nn.Module):
         return x * 1
 
 
+class Sum:
+    """An object that counts."""
+
+    def __init__(self) -> None:
+        self.n = 0
+
+    def add(self, more: int) -> int:
+        """Adds a number, and gives the sum."""
+        self.n += more
+        return self.n
+
+
+class Sums(torch.nn.Module):
+    """Keeps an object that counts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sum = torch.jit.script(Sum)()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if self.sum.add(1) > 9:
+            return -x
+        return x * 1
+
+
 @pytest.mark.filterwarnings("ignore:.*is kept as TorchScript:tracepack.OpaqueOpWarning")
 def test_a_number_that_a_module_counts_in_is_state(tmp_path) -> None:
     op, plain = tracepack.script(torch.jit.script(Counts())), torch.jit.script(Counts())
@@ -296,9 +321,10 @@ def test_a_number_that_a_module_counts_in_is_state(tmp_path) -> None:
         assert torch.equal(loaded(x), wanted)
 
 
-def test_a_list_that_a_module_fills_is_refused() -> None:
-    op = tracepack.script(torch.jit.script(Collects()))
-    with pytest.raises(tracepack.LoweringError, match="the ScriptModule fills its attribute 'seen' while it runs"):
+@pytest.mark.parametrize(("model", "name"), [(Collects, "seen"), (Sums, "sum")])
+def test_what_a_module_fills_or_counts_in_is_refused(model: type[torch.nn.Module], name: str) -> None:
+    op = tracepack.script(torch.jit.script(model()))
+    with pytest.raises(tracepack.LoweringError, match=f"the ScriptModule changes what its attribute '{name}' holds"):
         tracepack.trace(lambda x: op(x), torch.ones(2))
 
 

@@ -26,7 +26,7 @@ from .....ops.runtime.primitives.control_flow import LimitedRounds
 from .....ops.runtime.primitives.plain_code.objects.model_call import OF_OTHER_KINDS
 from .....ops.runtime.primitives.plain_code.running import block_of, described, misfit
 
-MOST_OTHERS = 24
+MOST_OTHERS = 28
 """How many other inputs are tried; each runs the block once."""
 MOST_WITH_MODELS = 6
 """How many where the block calls models, which take their time."""
@@ -37,7 +37,8 @@ _MOST_ROUNDS = 2000
 _MOST_REPEATED = 64
 _TEXTS = ("7", "A b c d e f", "a")
 """A number, many words, and a small letter: for questions such as `isdigit`, `split` and `islower`."""
-_LARGE = 1e4
+_LARGE, _VERY_LARGE = 1e4, 1e8
+_MORE = 8  # times the rows of a small tensor: for a question about how many there are of some kind
 
 
 @dataclass(frozen=True)
@@ -162,6 +163,10 @@ class _AskedFor:
         numbers = [each for each in found if type(each) in (int, float) and abs(each) < _LARGE]
         return cls(tuple(dict.fromkeys(numbers)), tuple(dict.fromkeys(e for e in found if type(e) is str)))
 
+    def places(self) -> list[slice]:
+        """The places in a flat tensor that it asks for, as `argmax` gives them."""
+        return [slice(int(each), int(each) + 1) for each in self.numbers[:4] if 0 <= each < _LARGE]
+
     def lengths(self) -> list[int]:
         """How long something may be for a question about its length, and a bit longer than most are."""
         near = [int(number) + step for number in self.numbers for step in (0, 1)]
@@ -214,11 +219,12 @@ def _others(thing: Any, asked: _AskedFor) -> list[Any]:
             return [e for e in dict.fromkeys([*asked.texts[:8], f"{thing}?", *_TEXTS, *longer, ""]) if e != thing]
         case torch.Tensor() if thing.numel():
             return [
-                *_other_data(thing, str(thing.dtype).removeprefix("torch."), torch),
+                *_other_data(thing, str(thing.dtype).removeprefix("torch."), torch, asked),
                 thing.flip([*range(thing.dim())]),
+                *([torch.cat([thing.abs()] * _MORE)] if thing.dim() and thing.numel() <= _MOST_REPEATED else []),
             ]
         case np.ndarray() if thing.size:
-            return [*_other_data(thing, str(thing.dtype), np), np.flip(thing)]
+            return [*_other_data(thing, str(thing.dtype), np, asked), np.flip(thing)]
         case np.generic() if thing.dtype.kind in "fiub":
             return [each for each in map(type(thing), (0, 1, 100)) if each != thing]
         case list() if thing:
@@ -235,13 +241,25 @@ def _others(thing: Any, asked: _AskedFor) -> list[Any]:
     return []
 
 
-def _other_data(thing: Any, dtype: str, library: Any) -> list[Any]:
-    """A tensor or an array of other data: where all is 0, where all is large, and where all is below 0."""
+def _other_data(thing: Any, dtype: str, library: Any, asked: _AskedFor) -> list[Any]:
+    """A tensor or an array of other data.
+
+    Where all is 0, large or below 0, or no number, where half is very large, and where one is the largest: that at a
+    place for which the block asks.
+    """
     if dtype == "bool":
         return [~thing]
     if dtype.startswith(("float", "bfloat")):
-        return [library.full_like(thing, value) for value in (0.0, _LARGE, -_LARGE)]
+        filled = [library.full_like(thing, value) for value in (0.0, _LARGE, -_LARGE, float("nan"))]
+        return [*filled, *(_risen(thing, library, places) for places in (slice(None, None, 2), *asked.places()))]
     return [library.full_like(thing, value) for value in (0, 1)] if "int" in dtype else []
+
+
+def _risen(thing: Any, library: Any, places: Any) -> Any:
+    """Very large numbers at some places of the flat tensor, and 0 elsewhere."""
+    flat = library.zeros_like(thing).reshape(-1)
+    flat[places] = _VERY_LARGE
+    return flat.reshape(thing.shape)
 
 
 def _without_items(given: Sequence[Any]) -> Iterator[list[Any]]:
