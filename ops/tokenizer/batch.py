@@ -10,7 +10,7 @@ from torch.utils import _pytree as pytree
 
 from ..graph.errors import SignatureError
 from ..runtime.user_code import user_line
-from .call_settings import Encode, TokenizerAttributeError, wrong
+from .call_settings import Encode, TokenizerAttributeError, TokenizerKeyError, wrong
 
 MOST_TOKENS = 1 << 26
 """The token ids of one call, with padding."""
@@ -173,17 +173,19 @@ class TokenBatch(dict[str, Any]):
             return self[name]
         if name.startswith("__"):  # Python and its libraries ask for these
             raise AttributeError(name)
-        what = f"the batch of a tokenizer op has no {name!r}"
+        raise self._without(TokenizerAttributeError, name)
+
+    def _without(self, kind: type[SignatureError], name: Any) -> SignatureError:
         fix = _WITHOUT.get(name, "")
-        raise TokenizerAttributeError(
-            what, where=str(user_line() or ""), expected=None if fix else ", ".join(self), fix=fix
-        )
+        known = None if fix else ", ".join(self)
+        what = f"the batch of a tokenizer op has no {name!r}"
+        return kind(what, where=str(user_line() or ""), expected=known, fix=fix)
 
     def __missing__(self, name: Any) -> Any:
         if type(name) is int:
             what, fix = "the batch of a tokenizer op has columns, and no encodings", "Write batch['input_ids'][i]."
             raise SignatureError(what, where=str(user_line() or ""), got=name, fix=fix)
-        raise KeyError(name)
+        raise self._without(TokenizerKeyError, name)
 
     @property
     def data(self) -> dict[str, Any]:

@@ -80,6 +80,12 @@ class TokenizerAttributeError(SignatureError, AttributeError):
     """What a tokenizer of transformers, or a batch of one, has, and an op has in another form."""
 
 
+class TokenizerKeyError(SignatureError, KeyError):
+    """A column that the batch of a tokenizer may have, and for which nobody asked."""
+
+    __str__ = Exception.__str__  # that of a KeyError is the representation of its text
+
+
 def _choice(*known: str) -> tuple[Callable[[Any], bool], str]:
     return lambda value: type(value) is str and value in known, "one of " + ", ".join(map(repr, known))
 

@@ -79,7 +79,7 @@ def _plain(recorder: Refuser, entry: Any) -> Any:
         return {key: _plain(recorder, item) for key, item in entry.items()}
     if callable(entry):
         what = "a table of functions is asked by a traced key, where they do more, or give several types"
-        recorder.refuse(what, "Its functions may only compute and give one type; else trace a pipeline for each.")
+        recorder.refuse(what, "A branch for each key goes all ways: first(x) if key == 'first' else second(x).")
     if type(entry) not in _ENTRIES:
         recorder.refuse(
             f"a table whose entries are {type(entry).__module__}.{type(entry).__qualname__} {OF_RUN_TIME}",

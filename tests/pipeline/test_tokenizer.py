@@ -98,3 +98,17 @@ def test_without_the_package_the_extra_is_named(made, monkeypatch):
         tracepack.MissingExtraError, match=r"text ops need the package 'tokenizers'. Install it with: pip"
     ):
         tracepack.tokenizer("tokenizer.json")
+
+
+def test_a_column_that_nobody_asked_for_is_named_with_what_to_ask(made):
+    tok = tracepack.tokenizer(made)
+    with pytest.raises(
+        KeyError, match=r"the batch of a tokenizer op has no 'offset_mapping'. Pass return_offsets_mapp"
+    ):
+        tracepack.trace(lambda texts: tok(texts)["offset_mapping"], ["the cat"])
+    batch = tok(["the cat"])
+    with pytest.raises(
+        tracepack.SignatureError, match="no 'labels'; expected one of input_ids|no 'labels'; expected inp"
+    ):
+        batch["labels"]
+    assert batch.get("labels") is None

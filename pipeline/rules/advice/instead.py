@@ -140,6 +140,8 @@ def both_ways(line: SourceLine | None) -> str:
     """What keeps both ways of a branch: the line itself in another form, where there is one."""
     if rows := form_of(line, _of_rows):
         return f"{rows} keeps both ways"
+    if line is not None and line.code.lstrip().startswith("case "):
+        return "The cases written with if and elif go both ways"
     form = written_with_cond(line) or written_with_finditer(line)
     return f"{form} keeps both ways" if form else BOTH_WAYS
 

@@ -54,6 +54,8 @@ def form_for_model(
         trace: the frames that it came through.
         models: those that the function names, for what is seen when it has returned: a batch norm counts its batches.
     """
+    if error.what.startswith("model.generate("):  # neither is an op of a model that calls it
+        return ""
     call = _called(trace)
     if call is None and error.what == CHANGES:
         return next((_TRAINED.format(name) for name, each in models if getattr(each, "training", False)), "")

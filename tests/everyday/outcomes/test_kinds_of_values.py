@@ -98,3 +98,65 @@ def test_a_choice_by_what_a_text_is_goes_both_ways(process) -> None:
                 assert got[0] == wanted[0]
                 got, wanted = got[1], wanted[1]
             assert torch.equal(got, wanted)
+
+
+def by_case(x, n):
+    match n:
+        case int() if n > 5:
+            return x.sum()
+        case _:
+            return x
+
+
+def by_if(x, n):
+    if n > 5:
+        return x.sum()
+    else:
+        return x
+
+
+def by_table(x, name):
+    return {"sum": x.sum, "argmax": x.argmax}[name](0)
+
+
+def by_branch(x, name):
+    return x.sum(0) if name == "sum" else x.argmax(0)
+
+
+FORMS = {
+    by_case: (by_if, [7, 1], "The cases written with if and elif go both ways"),
+    by_table: (
+        by_branch,
+        ["sum", "argmax"],
+        "A branch for each key goes all ways: first.x. if key == 'first' else sec",
+    ),
+}
+
+
+@pytest.mark.parametrize("process", FORMS)
+def test_the_form_that_is_shown_goes_both_ways(process) -> None:
+    form, sides, words = FORMS[process]
+    for example in sides:
+        with pytest.warns(UserWarning, match=words):
+            loaded(process, X, example)
+        mod = loaded(form, X, example)
+        for side in sides:
+            assert torch.equal(mod(X * 2, side), process(X * 2, side))
+
+
+def test_dtypes_of_few_bits_are_kinds() -> None:
+    def process(x, name):
+        if name == "fp16":
+            x = x.half()
+        elif name == "bf16":
+            x = x.bfloat16()
+        elif name == "short":
+            x = x.short()
+        return x * 2
+
+    for example in ("fp16", "bf16", "short", "none"):
+        mod = loaded(process, X, example)
+        for name in ("fp16", "bf16", "short", "none"):
+            got, wanted = mod(X * 3, name), process(X * 3, name)
+            assert got.dtype == wanted.dtype
+            assert torch.equal(got, wanted)

@@ -43,7 +43,7 @@ _SHAPING = (
 _OF_METHODS = (
     "bool", "contiguous", "cpu", "detach", "dim", "double", "float", "int", "item", "long", "ndimension", "nelement",
     "numel", "repeat", "size", "tolist", "to", "type_as", "unfold", "view", "view_as", "is_floating_point", "new_zeros",
-    "new_ones", "new_full", "new_tensor", "half", "numpy",
+    "new_ones", "new_full", "new_tensor", "half", "bfloat16", "short", "char", "byte", "numpy",
 )  # fmt: skip
 _MAKING = (
     "arange", "as_tensor", "cat", "cdist", "cov", "concat", "einsum", "eye", "full", "full_like",
