@@ -121,8 +121,7 @@ def test_texts_and_numbers_have_a_known_signature() -> None:
     found, said = mod.run(feed(mine))
     assert torch.equal(found, x * 3)
     assert said == "E 2 k"
-    with pytest.raises(tracepack.GuardError):
-        mod.run(feed(["e", "f"], 7))  # the other branch, which no signature says
+    assert torch.equal(mod.run(feed(["e", "f"], 7))[0], x.sum())  # the other branch, of another rank
     assert mod.run(feed(["e", "f"], 4))[1] == "E 2 k"
 
 
