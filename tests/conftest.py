@@ -10,6 +10,7 @@ import gc
 import io
 import os
 import random
+import threading
 import traceback
 from collections.abc import Iterator
 
@@ -115,3 +116,14 @@ def cell_file(tmp_path):
     path = tmp_path / "cell.tpk"
     tracepack.trace(lambda x, h: op(x, h), x, h).save(path, examples=[{"x": x, "h": h}])
     return path, module, x, h
+
+
+@pytest.fixture
+def another_thread() -> Iterator[None]:
+    """Another thread runs meanwhile."""
+    done = threading.Event()
+    thread = threading.Thread(target=done.wait)
+    thread.start()
+    yield
+    done.set()
+    thread.join()

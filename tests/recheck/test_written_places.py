@@ -5,7 +5,6 @@ from __future__ import annotations
 import collections
 import heapq
 import logging
-import threading
 import types
 import warnings
 from collections.abc import Callable, Iterator
@@ -22,15 +21,7 @@ PUSH = heapq.heappush
 ADD = LISTED.append
 
 
-@pytest.fixture(autouse=True)
-def _another_thread() -> Iterator[None]:
-    """Where no other thread runs, all goes back."""
-    done = threading.Event()
-    thread = threading.Thread(target=done.wait)
-    thread.start()
-    yield
-    done.set()
-    thread.join()
+pytestmark = pytest.mark.usefixtures("another_thread")  # where no other one runs, all goes back
 
 
 def _shown(thing: Any) -> str:

@@ -90,4 +90,4 @@ def test_a_table_of_dtypes_shows_a_form_that_runs() -> None:
 
 
 def test_plain_names_are_asked_as_before() -> None:
-    check(Case(lambda x: (getattr(x, "sum")(0), hasattr(x, "mean")), [X], [[X[:1]]]))  # noqa: B009
+    check(Case(lambda x: (getattr(x, "sum")(0), hasattr(x, "mean")), [X], [[X[:1]]]))  # noqa: B009  # the form that is tried

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import threading
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -40,15 +39,7 @@ class Held:
         return [name for name in KINDS if np.size(getattr(self, name)) and np.any([*map(bool, getattr(self, name))])]
 
 
-@pytest.fixture(autouse=True)
-def _another_thread() -> Iterator[None]:
-    """Where no other thread runs, all goes back."""
-    done = threading.Event()
-    thread = threading.Thread(target=done.wait)
-    thread.start()
-    yield
-    done.set()
-    thread.join()
+pytestmark = pytest.mark.usefixtures("another_thread")  # where no other one runs, all goes back
 
 
 def _lists(held: Held, x: Any) -> Any:

@@ -167,7 +167,7 @@ def with_options(x, return_probs=False):
     if return_probs:
         return probs
     scores, ids = probs.max(-1)
-    return [{"label": int(i), "score": float(s)} for i, s in zip(ids, scores)]  # noqa: B905
+    return [{"label": int(i), "score": float(s)} for i, s in zip(ids, scores)]  # noqa: B905  # as users write it
 
 
 def sorted_rows(x, descending):
