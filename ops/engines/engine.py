@@ -69,6 +69,9 @@ WAY = "way"
 SIDE_BY_SIDE = "side by side"
 """The way in which parts of a region that do not depend on each other run at the same time, each with one thread."""
 
+AWAKE = "awake"
+"""The way in which threads wait for the next run without sleep, some hundredths of a second, on cores that others lack."""
+
 BF16, DYNAMIC, STATIC, TORCHAO = "bf16", "int8 dynamic", "int8 static", "int8 torchao"
 
 
@@ -99,7 +102,7 @@ def file_of(artefact: Artefact, name: str) -> bytes:
 
 def lowers(way: str) -> bool:
     """Whether a way computes in lower precision than the region."""
-    return way not in ("", SIDE_BY_SIDE)
+    return way not in ("", SIDE_BY_SIDE, AWAKE)
 
 
 class Engine(ABC):

@@ -21,7 +21,7 @@ from ..onnx.session import Session, first_line, session_options
 from .checks.finite_checks import floating_inputs, require_finite_array
 from .checks.index_checks import checked, index_checks
 from .checks.nan_carriers import CARRIES, build, carries, may_carry
-from .engine import DYNAMIC, SIDE_BY_SIDE, STATIC, WAY, Declined, Engine, Task, file_of, lowers
+from .engine import AWAKE, DYNAMIC, SIDE_BY_SIDE, STATIC, WAY, Declined, Engine, Task, file_of, lowers
 from .exporting.onnx_weights import MODEL, WITHIN, declared, embedded
 from .exporting.optimised_model import OPTIMISED, as_it_is, is_optimised, weights_of
 from .memory import early_start
@@ -40,7 +40,7 @@ class OnnxRuntime(Engine):
     package: ClassVar[str] = "onnxruntime"
     devices: ClassVar[Sequence[str]] = ("cpu", "cuda")
     provider: ClassVar[str] = ""
-    cores: ClassVar[Sequence[str]] = (SIDE_BY_SIDE,)
+    cores: ClassVar[Sequence[str]] = (AWAKE, SIDE_BY_SIDE)
     apart: ClassVar[bool] = True
     ways: ClassVar[Mapping[str, Sequence[str]]] = {"int8": (DYNAMIC, STATIC)}
 
@@ -135,7 +135,8 @@ def _prepared(artefact: Artefact, where: str, written_to: str = "") -> Callable[
     Raises:
         GraphError: the model takes a tensor from another file.
     """
-    optimised, options = is_optimised(artefact, OnnxRuntime.version()), session_options()
+    optimised, way = is_optimised(artefact, OnnxRuntime.version()), artefact.description.get(WAY)
+    options = session_options(awake=way == AWAKE)
     weights = weights_of(artefact, optimised=optimised)
     model = file_of(artefact, OPTIMISED if optimised else MODEL)
     refuse_external_data(model, where)
@@ -143,7 +144,7 @@ def _prepared(artefact: Artefact, where: str, written_to: str = "") -> Callable[
         as_it_is(options)
     if written_to:
         options.optimized_model_filepath = written_to
-    if artefact.description.get(WAY) == SIDE_BY_SIDE and options.intra_op_num_threads > 1:
+    if way == SIDE_BY_SIDE and options.intra_op_num_threads > 1:
         options.execution_mode = onnxruntime.ExecutionMode.ORT_PARALLEL
         options.inter_op_num_threads, options.intra_op_num_threads = options.intra_op_num_threads, 1
         options.add_session_config_entry("session.inter_op.allow_spinning", "0")

@@ -18,6 +18,7 @@ import torch
 from ..graph.errors import GraphError, GuardError, MissingExtraError, SignatureError, TracepackError
 from .ports import TEXT, UNKNOWN, Port, port
 
+_SPIN = "300"  # microseconds that a thread waits for work without sleep; older versions know of no such setting
 _SILENT = 4  # ONNX Runtime's level of messages: errors come as exceptions, and need no second text
 _WITHOUT_NUMPY = {"bfloat16": 16}  # dtypes that numpy lacks -> their numbers in ONNX
 _TAKES_EMPTY = (1, 31)  # the first release that does not divide by the number of rows, which ends the process
@@ -190,18 +191,23 @@ class Session:
         binding.bind_input(given.name, self._kind, self._index, element, tuple(value.shape), value.data_ptr())
 
 
-def session_options() -> Any:
+def session_options(awake: bool = False) -> Any:
     """The settings of every session: as many threads as torch has, which spin while a run lasts, and sleep between.
 
     Within a run they meet for every operator: where they slept, BERT on one sequence took 1.7 times
-    as long on two cores.
+    as long on two cores. While the session is made they have nothing to do, and take the core of who makes it.
+
+    Args:
+        awake: whether they spin between runs, too: for some 30 ms, unless the runtime is told another time.
     """
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = torch.get_num_threads()
     options.inter_op_num_threads = 1
     options.log_severity_level = _SILENT
     options.add_session_config_entry("session.intra_op.allow_spinning", "1")
-    options.add_session_config_entry("session.force_spinning_stop", "1")
+    if not awake:
+        options.add_session_config_entry("session.force_spinning_stop", "1")
+        options.add_session_config_entry("session.intra_op.spin_duration_us", _SPIN)
     options.add_session_config_entry("session.load_model_format", "ONNX")  # of its own format nothing was checked
     return options
 

@@ -18,8 +18,9 @@ from ...ops.graph.errors import MissingExtraError
 from ...ops.graph.traverse import constants
 from ...ops.runtime.engine_call import EngineCall
 from ...ops.runtime.placement import settle
+from ..comparing.contest import interleaved
 from .engaging import SEVERAL
-from .trial import Bench, Differences, interleaved
+from .trial import Bench, Differences
 
 MOST_BYTES = 512 << 20  # of inputs of a region that are kept
 NO_FASTER = "it is no faster"

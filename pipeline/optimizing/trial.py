@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,10 +18,6 @@ from ..comparing.golden import replay
 from ..running.runner import Runner
 from .cases import Case
 from .engaging import calls, only_device
-
-MOST_ROUNDS = 1000
-LEAST_ROUNDS = 3
-
 
 @dataclass(frozen=True)
 class Differences:
@@ -104,19 +99,3 @@ class _Trial:
         if self._runner.stateful:
             self._runner.state().reset()
         return self._runner.run(feed)
-
-
-def interleaved(ways: Sequence[Callable[[], Any]], seconds: float) -> list[float]:
-    """The least seconds of each way, which take turns, so that another process slows all of them alike."""
-    best = [float("inf")] * len(ways)
-    until = time.perf_counter() + seconds
-    for way in ways:
-        way()
-    for number in range(MOST_ROUNDS):
-        if number >= LEAST_ROUNDS and time.perf_counter() > until:
-            break
-        for index, way in enumerate(ways):
-            start = time.perf_counter()
-            way()
-            best[index] = min(best[index], time.perf_counter() - start)
-    return best

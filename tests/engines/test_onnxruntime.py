@@ -179,7 +179,8 @@ def test_independent_parts_run_side_by_side_where_that_is_faster(monkeypatch: py
     assert [each.engine for each in alone.attempts] == ["onnxruntime"]
     mod.optimize([{"x": torch.rand(3, 64)}], engines=["onnxruntime"], threads=2)
     assert mod.engines == {"pipeline": "onnxruntime side by side"}
-    assert modes == [("ORT_SEQUENTIAL", 1, 1), ("ORT_SEQUENTIAL", 1, 2), ("ORT_PARALLEL", 2, 1)]
+    usual, awake, several = ("ORT_SEQUENTIAL", 1, 2), ("ORT_SEQUENTIAL", 1, 2), ("ORT_PARALLEL", 2, 1)
+    assert modes == [("ORT_SEQUENTIAL", 1, 1), usual, awake, several]
     x = torch.rand(5, 64)
     torch.testing.assert_close(mod(x), towers(x))
     file = io.BytesIO()
@@ -191,3 +192,29 @@ def test_independent_parts_run_side_by_side_where_that_is_faster(monkeypatch: py
     finally:
         torch.set_num_threads(before)
     assert modes[-1] == ("ORT_SEQUENTIAL", 1, 1), "one thread has nothing to share"
+
+
+def test_threads_that_wait_without_sleep_are_a_way_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    sleeping: list[bool] = []
+    make = onnxruntime.InferenceSession
+
+    def noted(model: bytes, options: Any, **given: Any) -> Any:
+        try:
+            sleeping.append(options.get_session_config_entry("session.force_spinning_stop") == "1")
+        except RuntimeError:  # it has no such entry
+            sleeping.append(False)
+        return make(model, options, **given)
+
+    monkeypatch.setattr("tracepack.ops.engines.onnxruntime.OnnxRuntime.cores", ("awake",))
+    for measure in ("candidate.interleaved", "search.contest"):
+        monkeypatch.setattr(f"tracepack.pipeline.optimizing.{measure}", in_turn)
+    mod = tracepack.trace(towers, torch.rand(3, 64))
+    monkeypatch.setattr(onnxruntime, "InferenceSession", noted)
+    mod.optimize([{"x": torch.rand(3, 64)}], engines=["onnxruntime"], threads=2)
+    assert mod.engines == {"pipeline": "onnxruntime awake"}
+    assert set(sleeping[: len(sleeping) // 2]) == {True}
+    assert set(sleeping[len(sleeping) // 2 :]) == {False}
+    x, file = torch.rand(5, 64), io.BytesIO()
+    mod.save(file)
+    torch.testing.assert_close(tracepack.load(file.getvalue(), trust=True)(x), towers(x))
+    assert sleeping[-1] is False

@@ -79,7 +79,7 @@ def test_the_time_goes_to_those_that_are_close(monkeypatch) -> None:
 
     monkeypatch.setattr(module, "time", SimpleNamespace(perf_counter=lambda: machine.now))
     contest([counted("slow", 0.09), counted("one", 0.03), counted("other", 0.03)], 5.0)
-    assert calls["slow"] < 10 < min(calls["one"], calls["other"])
+    assert calls["slow"] < 15 < min(calls["one"], calls["other"])
 
 
 def test_one_that_is_clearly_faster_ends_it(monkeypatch) -> None:
