@@ -70,7 +70,7 @@ SIDE_BY_SIDE = "side by side"
 """The way in which parts of a region that do not depend on each other run at the same time, each with one thread."""
 
 AWAKE = "awake"
-"""The way in which threads wait for the next run without sleep, some hundredths of a second, on cores that others lack."""
+"""The way in which threads wait for the next run without sleep for some 30 ms, on cores that others may lack."""
 
 BF16, DYNAMIC, STATIC, TORCHAO = "bf16", "int8 dynamic", "int8 static", "int8 torchao"
 

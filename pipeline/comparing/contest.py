@@ -20,7 +20,7 @@ ALIKE = 1.02  # of the least time, up to which ways are as fast
 LEAST_ROUNDS, MOST_ROUNDS = 10, 100
 _LEAST_TURNS, _MOST_TURNS = 3, 1000
 _SURE, _SECONDS = 4, 1.0  # rounds, and seconds of them, from which on those that are clearly slower leave
-_REST = 0.05  # seconds before a turn with several threads: those of a runtime spin on after a run, on the cores of others
+_REST = 0.05  # seconds before a turn with several threads: those of a runtime spin on after a run
 _TURN = 2e-3  # seconds: a call that takes less is repeated, after one that brings back what others pushed out of caches
 _MOST_CALLS = 200
 

@@ -19,6 +19,7 @@ from ..running.runner import Runner
 from .cases import Case
 from .engaging import calls, only_device
 
+
 @dataclass(frozen=True)
 class Differences:
     """How outputs of the pipeline differ from those of the flat function.
