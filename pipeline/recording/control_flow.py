@@ -38,6 +38,7 @@ from .recorder import Recorder
 from .results import optional, wrapped_result, wrapped_scalar
 from .sides.alike_sides import of_lists, on_example, types_of, with_none
 from .sides.recorded_side import SideRecorder
+from .sides.within_itself import ending
 
 
 def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *args: Any) -> Any:
@@ -75,7 +76,7 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *
         return torch.cond(pred, true_fn, false_fn, args)
     if not isinstance(recorder, Recorder) or not _is_decided_by_data(pred):
         return true_fn(*args) if _holds(pred) else false_fn(*args)
-    with recorder.within():
+    with recorder.within(), ending(true_fn):
         return ControlFlow(recorder, "cond").choose(pred, true_fn, false_fn, args)
 
 

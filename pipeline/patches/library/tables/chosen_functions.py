@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import partial, update_wrapper
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -164,7 +164,7 @@ class ChosenSides:
 
 def _noted(function: Callable[[], Any], note: Callable[[Any], Any]) -> Callable[[], Any]:
     """A side whose closure has the user's function: what that changes is seen, and what is noted is not."""
-    return lambda: note(function())
+    return update_wrapper(lambda: note(function()), function)
 
 
 def _is_constant(thing: Any) -> bool:
