@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ..ops.graph.errors import TracepackError
+from ..ops.graph.errors import RecordError, TracepackError
 from ..ops.graph.operators.names import (
     FLOAT_ONLY,
     ITEM_FIELDS,
@@ -46,7 +46,11 @@ class AskedMarks:
         self.replay = replay
 
     def marks(self, names: Sequence[str]) -> list[tuple[str, Sequence[str]]]:
-        """What calls must keep to beyond the types of inputs, since another answer follows where they do not."""
+        """What calls must keep to beyond the types of inputs, since another answer follows where they do not.
+
+        Raises:
+            RecordError: the example itself does not, with an int where its list has floats.
+        """
         items, leaves = self.replay.examples.items, self.replay.examples.leaves
         found: list[tuple[str, Sequence[str]]] = [
             (KEY_ORDER, [item.name]) for index, item in enumerate(items) if self._hangs_on_order(index, item)
@@ -62,7 +66,9 @@ class AskedMarks:
                 found.append((LIST_ONLY, [names[index]]))
         for index, form in self.replay.examples.lists.items():
             found += [(ITEM_FIELDS, [names[index], path, *fields]) for path, fields in form.fields()]
-        found += self._float_marks(names)
+        floats = self._float_marks(names)
+        self._refuse_own_ints(names, [name for mark, named in floats if mark == FLOAT_ONLY for name in named])
+        found += floats
         tensors = [index for index, leaf in enumerate(leaves) if type(leaf) is torch.Tensor]
         hangs = bool(tensors) and self._hangs_on_class(dict.fromkeys(tensors, parameter))
         return [*found, (TENSOR_ONLY, [names[index] for index in tensors])] if hangs else found
@@ -94,6 +100,17 @@ class AskedMarks:
         if any(map(all_but_one, floats)):  # the other answer hangs on some of them, and nothing tells which
             return [(FLOAT_ONLY, [names[index]]) for index in (*only, *floats)]
         return [*((FLOAT_ONLY, [names[index]]) for index in only), (SOME_FLOAT, [names[index] for index in floats])]
+
+    def _refuse_own_ints(self, names: Sequence[str], only: Sequence[str]) -> None:
+        """Refuses lists of any length where an int of the example among floats gives another answer than a float."""
+        leaves, whole = self.replay.examples.leaves, self.replay.examples.whole
+        for index, items in whole.items():
+            given = [items if n == index else leaf for n, leaf in enumerate(leaves)]
+            if names[index] in only or self._hangs_on(self.replay.examples, given, refusing=False):
+                raise RecordError(
+                    f"an int among the floats of {names[index]!r} gives another answer than a float",
+                    fix="Write floats only, as 1.0 for 1, and it may have any length",
+                )
 
     def _hangs_on_class(self, other: Mapping[int, Callable[[Any], Any]]) -> bool:
         """Whether the function answers otherwise where some inputs are of another class, which no pipeline sees."""

@@ -30,7 +30,7 @@ from .running.rebuild import rebuild
 from .running.stand_ins import fixed
 from .signature.arguments import Given, is_plain
 from .signature.defaults import fitting, form_of_default
-from .unlike_items import free_items
+from .unlike_items import held_items, is_leveled, leveled
 
 MOST_LEVELS = 200  # of containers in one argument
 
@@ -53,6 +53,7 @@ def describe(given: Sequence[Given], free: bool = False) -> tuple[Examples, list
     numbers: dict[int, type[np.generic]] = {}
     objects: dict[Literal, Any] = {}
     lists: dict[int, ItemForm] = {}
+    whole: dict[int, list[Any]] = {}
 
     def tree(value: Any, where: str) -> Any:
         if where.count("[") > MOST_LEVELS:
@@ -63,12 +64,8 @@ def describe(given: Sequence[Given], free: bool = False) -> tuple[Examples, list
             return _pinned(value, where, objects)
         if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
             return slot(value, where)
-        if free and type(value) is list:
-            level, form = free_items(value)
-            if list_type(level) is not None:
-                if form is not None:
-                    lists[len(leaves)] = form
-                return slot(level, where)
+        if free and type(value) is list and (level := _of_any_length(value, len(leaves), lists, whole)) is not None:
+            return slot(level, where)
         if is_record(value):
             parts = zip(fields_of(value), value, strict=True)
             return to_record(value, tuple(tree(part, f"{where}.{name}") for name, part in parts))
@@ -128,9 +125,24 @@ def describe(given: Sequence[Given], free: bool = False) -> tuple[Examples, list
         objects=objects,
         raw=frozenset(raw),
         lists=lists,
+        whole=whole,
         own=frozenset(a.name for a in given if a.own),
     )
     return made, names
+
+
+def _of_any_length(
+    items: list[Any], number: int, lists: dict[int, ItemForm], whole: dict[int, list[Any]]
+) -> list[Any] | None:
+    """A list as the leaf of some number, whose form and ints among floats are noted; None where its length is fixed."""
+    held, form = held_items(items)
+    if list_type(level := leveled(held)) is None:
+        return None
+    if form is not None:
+        lists[number] = form
+    if is_leveled(held, level):
+        whole[number] = held
+    return level
 
 
 def _keywords(given: Sequence[Given]) -> list[str]:
@@ -216,6 +228,7 @@ class Examples:
         objects: the members of Enums, slices and the like that a signature holds by name.
         raw: the positions of the leaves that the function gets as bytes: here they are tensors of uint8.
         lists: the forms in which the function gets the items of lists of any length, where these are others here.
+        whole: position -> the items as they were given, of a list of any length whose ints among floats became floats.
         own: parameters that the function is not given, since it keeps their defaults itself.
     """
 
@@ -231,6 +244,7 @@ class Examples:
     objects: Mapping[Literal, Any] = field(default_factory=dict)
     raw: frozenset[int] = frozenset()
     lists: Mapping[int, ItemForm] = field(default_factory=dict)
+    whole: Mapping[int, list[Any]] = field(default_factory=dict)
     own: frozenset[str] = frozenset()
 
     def alike(self, leaves: Sequence[Any]) -> list[Any]:

@@ -245,7 +245,7 @@ class _Tracing:
 
     def begun(self) -> list[Pipeline]:
         """The first recording by itself, as a pipeline, where there was one that can run."""
-        if self.began is None or self.fixed in (MAY_BE_NONE, MEMBER):
+        if self.began is None or self.fixed in (MAY_BE_NONE, MEMBER) or self.examples.whole:  # with floats for ints
             return []
         try:
             parameters, facts = pipeline_facts(self.examples.items, self.names, self.began.graph)

@@ -46,8 +46,23 @@ def leveled(items: list[Any]) -> list[Any]:
 
 def free_items(items: list[Any]) -> tuple[list[Any], ItemForm | None]:
     """The items as a list of any length holds them, and their form where the function gets others."""
+    held, form = held_items(items)
+    return leveled(held), form
+
+
+def held_items(items: list[Any]) -> tuple[list[Any], ItemForm | None]:
+    """The same, with the ints that become floats in a list of any length still ints."""
     form = form_of_items(items)
-    return leveled(items if form is None else [form.held(item, _in_place) for item in items]), form
+    return items if form is None else [form.held(item, _in_place) for item in items], form
+
+
+def is_leveled(one: Any, other: Any) -> bool:
+    """Whether items have ints where the leveled ones have floats."""
+    if isinstance(one, list | tuple):
+        return any(map(is_leveled, one, other))
+    if isinstance(one, dict):
+        return any(is_leveled(one[key], other[key]) for key in one)
+    return type(one) is int and type(other) is float
 
 
 def _in_place(item: Any) -> Any:

@@ -94,6 +94,37 @@ def test_an_int_among_floats_where_the_answer_hangs_on_it() -> None:
         pairs(1, 2, 2.5, 3.5)
 
 
+def kind_of(v: Any) -> str:
+    return "int" if type(v) is int else "float"
+
+
+OWN_INTS = {
+    "in a helper": (lambda v: [kind_of(x) for x in v], [1, 2.5], [3.5, 4]),
+    "by isinstance": (lambda v: [isinstance(x, int) for x in v], [1, 2.5], [3.5, 4]),
+    "the last": (lambda v: kind_of(v[-1]), [2.5, 1], [4, 2.5]),
+    "in records": (lambda v: [kind_of(row["s"]) for row in v], [{"s": 1}, {"s": 2.5}], [{"s": 2.5}, {"s": 1}]),
+    "in lists": (lambda v: [[kind_of(x) for x in row] for row in v], [[1, 2.5], [3.0]], [[1.5, 2], [3.0]]),
+}
+
+
+@pytest.mark.parametrize("name", OWN_INTS)
+def test_ints_of_the_example_on_which_the_answer_hangs_stay_ints(name: str) -> None:
+    process, example, other = OWN_INTS[name]
+    line = "the length of 'v' is fixed to 2, because an int among the floats of 'v' gives another answer than a float. "
+    with pytest.warns(UserWarning, match=f"{line}Write floats only, as 1.0 for 1, and it may have any length"):
+        mod = saved(process, example)
+    assert mod(example) == process(example)
+    with pytest.raises(tracepack.SignatureError):
+        mod(other)
+
+
+@pytest.mark.filterwarnings("error")
+def test_ints_of_the_example_that_give_the_same_leave_the_length_free() -> None:
+    mod = saved(lambda v: [x * 2 for x in v], [1, 2.5])
+    for given in ([1, 2.5], [1, 2, 3], [0.5]):
+        assert repr(mod(given)) == repr([x * 2 for x in given])
+
+
 @pytest.mark.parametrize(
     "process", [lambda items: [x * 2 for x in items], lambda items: [x / 2 for x in items], lambda items: sum(items)]
 )
