@@ -17,7 +17,7 @@ from .tracer import Tracer
 _INSTEAD = "Decode it, go through its bytes, or make an array of it: numpy.frombuffer(data, dtype=numpy.uint8)."
 
 
-_LETTERS = "latin-1"
+LETTERS = "latin-1"
 """The encoding in which each letter is one byte."""
 _WHITESPACE = b" \t\n\r\x0b\x0c"
 _OF_PARTS = ("find", "rfind", "index", "rindex", "count")
@@ -64,7 +64,7 @@ class TracedBytes:
 
     def letters(self) -> Any:
         """The text of which each letter is a byte."""
-        return self.decode(_LETTERS)
+        return self.decode(LETTERS)
 
     def hex(self, *separators: Any) -> Any:
         """As for bytes."""
@@ -171,14 +171,14 @@ class TracedBytes:
             return tuple(map(self._text, thing))
         if type(thing) is TracedBytes:
             return thing.letters()
-        return bytes(thing).decode(_LETTERS) if type(thing) in (bytes, bytearray) else thing
+        return bytes(thing).decode(LETTERS) if type(thing) in (bytes, bytearray) else thing
 
     def _of_texts(self, found: Any) -> Any:
         """What a method of texts gives, with bytes for texts."""
         if type(found) is tuple:
             return tuple(map(self._of_texts, found))
         if isinstance(found, str):
-            return TracedBytes(self.tracer, self.tracer.scalar("encode", found, _LETTERS, "strict"))
+            return TracedBytes(self.tracer, self.tracer.scalar("encode", found, LETTERS, "strict"))
         if isinstance(found, list):
             found.objects = PartsForm(self.tracer)  # type: ignore[attr-defined]  # it is a list of the recording
         return found
@@ -200,7 +200,7 @@ class PartsForm:
 
     def __call__(self, text: Any) -> TracedBytes:
         """The bytes for which a text stands."""
-        return TracedBytes(self.tracer, self.tracer.scalar("encode", text, _LETTERS, "strict"))
+        return TracedBytes(self.tracer, self.tracer.scalar("encode", text, LETTERS, "strict"))
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from ...lists import mapping
 from ...lists.formats import FilledIn
 from ...lists.pieces import Pieces
 from ...lists.walking.iterators import collected
-from ...proxies.base import is_free_shape, is_traced
+from ...proxies.base import is_traced
 from ...proxies.dicts import TracedDict
 from ...proxies.lists import TracedList
 from ...proxies.sets import TracedSet, items_of
@@ -40,6 +40,7 @@ from ..library.tables.frames import SeriesOfRun, is_series
 from ..library.tables.table_rows import ROWS, rows_method
 from ..library.tables.tuple_keys import of_parts
 from ..library.values.dates import CLASSES, OF_CLASSES
+from ..library.values.percent import PlainBytes, filled_template, is_filled_anew
 from ..library.values.templates import FilledTemplate
 from ..redirect import stand_in_of
 from .entries import filled, items_of_any_length, updated, with_own_entry
@@ -53,18 +54,14 @@ class PlainText(str):
 
     def __mod__(self, values: Any) -> Any:
         recorder = active()
-        if recorder is None or not _any_traced(values):
+        if recorder is None or not is_filled_anew(values):
             return str.__mod__(self, values)
-        if type(values) is dict:
-            return recorder.scalar("mod", str(self), values)
-        given = values if isinstance(values, tuple) else (values,)
-        given = tuple(formatted(value) if is_free_shape(value) else value for value in given)
-        return recorder.scalar("mod", str(self), given)
+        return filled_template(recorder, str(self), values)
 
     def format(self, *args: Any, **kwargs: Any) -> Any:
         """As for str."""
         recorder = active()
-        if recorder is None or not _any_traced((args, kwargs)):
+        if recorder is None or not is_filled_anew((args, kwargs)):
             return str.format(self, *args, **kwargs)
         return recorder.scalar("join_texts", *FilledIn(str(self), args, kwargs, formatted, joined).parts)
 
@@ -79,15 +76,6 @@ class PlainText(str):
             return str.join(self, items)
         found = collected(recorder, items)
         return recorder.scalar("str_join", str(self), found) if holds_traced(found) else str.join(self, found)
-
-
-def _any_traced(tree: Any) -> bool:
-    recorder = active()
-    if isinstance(tree, torch.Tensor):
-        return recorder is not None and tree in recorder.values
-    if type(tree) in (tuple, list, torch.Size):
-        return any(map(_any_traced, tree))
-    return any(map(_any_traced, tree.values())) if type(tree) is dict else is_traced(tree)
 
 
 def _text_method(name: str) -> Callable[..., Any]:
@@ -220,7 +208,11 @@ class _PlainSet:
 
 def _modulo(operands: Any) -> Any:
     text, values = operands
-    return values, PlainText(text) if type(text) is str and active() is not None else text
+    own = _TEMPLATES.get(type(text)) if active() is not None else None
+    return values, text if own is None else own(text)
+
+
+_TEMPLATES: dict[type, Callable[[Any], Any]] = {str: PlainText, bytes: PlainBytes}
 
 
 _OF_MATH = (*MATH, "pow", "prod", "fsum")

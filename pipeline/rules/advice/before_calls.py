@@ -32,7 +32,7 @@ _FUNCTIONS = (
 )  # fmt: skip
 _RECORDED = (
     "textwrap.shorten", "string.ascii_letters", "string.ascii_lowercase", "string.ascii_uppercase", "string.digits",
-    "string.punctuation", "string.whitespace", "sys.maxsize", "sys.float_info",
+    "string.punctuation", "string.whitespace", "string.capwords", "sys.maxsize", "sys.float_info",
 )  # fmt: skip
 _BY_MOMENT = (
     "random",

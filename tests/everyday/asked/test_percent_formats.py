@@ -1,4 +1,4 @@
-"""`%` of a constant text, in lambdas and in the middle of statements: it is recorded as an f-string is."""
+"""`%` of a constant text, or of bytes, in lambdas and in the middle of statements: recorded as an f-string is."""
 
 from __future__ import annotations
 
@@ -60,6 +60,23 @@ CASES = {
     "in calls": Case(inside_of_calls, *ROWS),
     "of a choice": Case(chosen, [torch.rand(2, 4), 2], [[torch.rand(1, 4), 3]]),
     "of an attribute": Case(Captioned(), [torch.rand(2, 4), 1], [[torch.rand(5, 4), 2]]),
+    "a width": Case(lambda w, n: "%*d|%-*d|%0*x%%" % (w, n, w, n, w, abs(n)), [4, 7], [[1, 123], [9, -5], [-6, 3]]),
+    "a precision": Case(lambda p, v: "%.*f|%8.*f" % (p, v, p, v), [2, 1.5], [[0, 2.25], [5, -1.0], [-3, 2.5]]),
+    "a width and a precision": Case(lambda w, p, s: "%*.*s!" % (w, p, s), [5, 1, "ab"], [[2, 2, "abc"], [1, 0, ""]]),
+    "a constant width": Case(lambda n: "%*d %s" % (5, n, "x"), *WHOLE),
+    "a width alone": Case(lambda w: "%*d" % (w, 7), [3], [[1], [-4]]),
+    "the width of a column": Case(
+        lambda words: ["%-*s|" % (max(map(len, words)), word) for word in words],
+        [["a", "bcd"]], [[["q"]], [["ab", ""]]],
+    ),
+    "bytes": Case(lambda n: (b"%d;%5x %%" % (n, abs(n))).hex(), *WHOLE),
+    "bytes of a decimal number": Case(lambda v: len(b"%.2f" % v), *DECIMAL),
+    "bytes in bytes": Case(lambda data: (b"<%s|%b|%.2s>" % (data, data, data)).hex(), [b"ab"], [[b""], [b"\xff\x00z"]]),
+    "bytes by name": Case(lambda n: (b"%(n)d!" % {b"n": n}).decode(), *WHOLE),
+    "bytes of a text": Case(lambda s, n: (b"%s=%d\n" % (s.encode(), n)).decode(), ["ä", 1], [["", 2], ["xyz", -3]]),
+    "bytes of a width": Case(lambda w, n: (b"%0*d" % (w, n)).decode(), [4, 7], [[1, 12], [6, -5]]),
+    "one byte": Case(lambda n: (b"%c%c" % (n, b"z")).hex(), [65], [[0], [255]]),
+    "as Python writes it": Case(lambda n, s: (b"%r %a" % (n, s)).decode(), [1, "a"], [[-2, "ä"]]),
     "an argument that is a tuple": Case(lambda pair: "%d %s" % pair, [(1, "x")], [[(3, "yy")]]),
 }  # fmt: skip
 
@@ -73,3 +90,20 @@ def test_formats_by_percent_are_recorded(name) -> None:
 def test_they_are_texts_of_the_signature() -> None:
     mod = tracepack.trace(counted, *ROWS[0])
     assert mod.signature == "(x: f32[N,4]) -> {'message': str, 'y': f32[N,3]}"
+
+
+def test_bytes_take_what_bytes_take() -> None:
+    with pytest.raises(TypeError, match="%b requires a bytes-like object"):
+        tracepack.trace(lambda n: (b"%s" % n).hex(), 3)
+    with pytest.raises(tracepack.RecordError, match="by how Python writes them. Write %s for %r and %a"):
+        tracepack.trace(lambda data: (b"%r" % data).hex(), b"ab")
+    mod = tracepack.trace(lambda n: (b"%c" % n).hex(), 65)
+    with pytest.raises(tracepack.TracepackError):
+        mod(300)
+
+
+def test_a_width_is_as_long_as_a_text_may_be() -> None:
+    mod = tracepack.trace(lambda w: "%*d" % (w, 7), 3)
+    assert mod(9999) == "%*d" % (9999, 7)
+    with pytest.raises(tracepack.GuardError, match="a text"):
+        mod(10**9)

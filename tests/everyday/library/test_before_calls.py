@@ -11,7 +11,7 @@ import math
 import os
 import random
 import re
-import string
+import shlex
 import textwrap
 import unicodedata
 import urllib.parse
@@ -78,7 +78,7 @@ REFUSED = {
     "rows of a table": (first_column, "a,b", "list(csv.reader(io.StringIO(text)))", "first_column(text, reader)"),
     "JSON": (field, '{"a": 1}', "json.loads(text)['a']", "field(text, loads)"),
     "lines": (filled, "some more words", "textwrap.wrap(text, 9)", "filled(text, lines)"),
-    "words": (lambda t: string.capwords(t), "x y", "string.capwords(t)", "lambda t, capwords: …"),
+    "words": (lambda t: shlex.split(t), "x y", "shlex.split(t)", "lambda t, split: …"),
     "a name": (lambda t: unicodedata.name(t[0]), "x", "unicodedata.name(t[0])", "lambda t, name: …"),
     "a URL": (lambda t: urllib.parse.urlparse(t).netloc, "http://a/b", "urllib.parse.urlparse(t).netloc",
               "lambda t, netloc: …"),

@@ -1,14 +1,16 @@
-"""What stands for functions of `html`, `urllib.parse` and `textwrap` that are given a text of the recording."""
+"""What stands for functions of `html`, `string`, `textwrap` and `urllib.parse` that get a text of the recording."""
 
 from __future__ import annotations
 
 import html
+import string
 import textwrap
 import urllib.parse
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from ....lists.mapping import each
 from ....proxies.base import is_traced
 from ...python.operations import active
 
@@ -58,6 +60,15 @@ def shorten(text: Any, width: Any, **options: Any) -> Any:
     return recorder.scalar("text", "textwrap.shorten", text, width, *given)
 
 
+def capwords(text: Any, sep: Any = None) -> Any:
+    """Stands for `string.capwords`."""
+    recorder = active()
+    if recorder is None or not (is_traced(text) or is_traced(sep)):
+        return string.capwords(text, sep)
+    words = each(recorder, lambda word: word.capitalize(), text.split(sep))
+    return recorder.scalar("str_join", sep or " ", words)
+
+
 def plain_options(given: tuple[Any, ...], named: dict[str, Any], known: dict[str, Any]) -> list[Any] | None:
     """The constant options of a call in their order, by their defaults; None where it has others."""
     if len(given) > len(known) or not named.keys() <= known.keys() or any(map(is_traced, [*given, *named.values()])):
@@ -69,5 +80,6 @@ OF_TEXTS: dict[str, tuple[ModuleType, Callable[..., Any]]] = {
     **{name: (html, _of_html(name)) for name in ("escape", "unescape")},
     **{name: (urllib.parse, _of_urls(name)) for name in ("quote", "quote_plus", "unquote", "unquote_plus")},
     "shorten": (textwrap, shorten),
+    "capwords": (string, capwords),
 }
 """The name of a function -> its module, and what stands for it."""
