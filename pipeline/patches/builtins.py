@@ -51,6 +51,7 @@ from .python.callees import register
 from .python.conditions.own_answers import own_length
 from .python.dunders import OPERATORS, looks_up_operators, operator_of, refuse_kept_operators
 from .python.instructions import instrumented
+from .python.rounds.bound_calls import with_bound_calls
 from .redirect import own, redirected, stand_in
 from .source.choosers import CHOOSERS
 from .source.written_anew import code_to_record
@@ -332,7 +333,7 @@ def _changed(function: FunctionType, deeply: bool) -> CodeType:
     deeply = deeply or looks_up_operators(plain) or compares_identity(plain)
     special.register()  # scipy may have been imported since
     code = redirected(with_identity(code_to_record(plain)), _known(function), deeply)
-    found = instrumented(code) if deeply else code
+    found = instrumented(with_bound_calls(code, _known(function))) if deeply else code
     remember(found, plain)
     return found
 
