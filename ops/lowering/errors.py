@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 import traceback
 from collections.abc import Callable, Collection, Iterable
+from typing import Any
+
+import torch
 
 from ..graph.errors import LoweringError
 from ..graph.graph import SourceLine
@@ -57,6 +60,12 @@ def lowering_error(
             where=where,
             fix="Use torch.where or tracepack.cond(pred, true_fn, false_fn, *args) there, or torch.jit.script it.",
         )
+    if (operator := _without_fake(error)) is not None:
+        return LoweringError(
+            f"the operator {operator.name()} has no fake kernel, which tells torch.export the shape of what it gives",
+            where=where,
+            fix=f"Register one beside the operator, with the shape that it gives: {_fake_kernel(operator)}.",
+        )
     return LoweringError(
         "torch.export cannot lower it",
         where=where,
@@ -81,6 +90,41 @@ def undecided(where: str) -> LoweringError:
         where=where,
         fix="Rewrite that part with torch.where or tracepack.cond, or use torch.jit.script.",
     )
+
+
+def _without_fake(error: Exception) -> Any:
+    """The operator of a package, the lack of whose fake kernel an error is about; None for another error."""
+    if type(error).__name__ == "UnsupportedOperatorException":
+        found: Any = getattr(error, "func", None)
+        return None if found is None or found.namespace in _OF_TORCH else found
+    said = _NO_FAKE.search(str(error))
+    return None if said is None else getattr(getattr(torch.ops, said[1]), said[2]).default
+
+
+_OF_TORCH = ("aten", "prim", "prims")
+_NO_FAKE = re.compile(r"no fake impl registered for <CustomOpDef\((\w+)::(\w+)\)>")
+"""What torch says where an operator of `torch.library.custom_op` has none."""
+
+
+def _fake_kernel(operator: Any) -> str:
+    """Code that registers a fake kernel for an operator, one that gives the shape of its first tensor."""
+    given, made = operator._schema.arguments, operator._schema.returns
+    tensors = [(each.name, str(each.type)) for each in given if "Tensor" in str(each.type)]
+    first, kind = tensors[0] if tensors else ("", "")
+    like = f"{first}[0]" if "[" in kind else first
+    one = f"{like}.new_empty({like}.shape)" if first else "torch.empty(())"
+    results = [f"[{one}]" if str(each.type).startswith("List") else one for each in made]
+    body = results[0] if len(results) == 1 else f"({', '.join(results)})"
+    names = list[str]()
+    for each in given:
+        names += ["*"] if each.kwarg_only and "*" not in names else []
+        names.append(f"{each.name}={_default(each.default_value)}" if each.has_default_value() else each.name)
+    return f"torch.library.register_fake({operator.name()!r}, lambda {', '.join(names)}: {body})"
+
+
+def _default(value: Any) -> str:
+    """A default as code writes it: a fake kernel asks for none that is no number, flag or text."""
+    return repr(value) if isinstance(value, bool | int | float | str) else "None"
 
 
 _CHECKS = ("__init__", "check", "_validate_sample")

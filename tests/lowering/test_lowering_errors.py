@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 import torch
 from torch import nn
@@ -59,6 +61,47 @@ def test_the_models_line_and_nothing_on_the_side(model, capfd):
     assert capfd.readouterr() == ("", "")
     print("seen")
     assert capfd.readouterr().out == "seen\n"
+
+
+LIBRARY = torch.library.Library("unfaked_t", "DEF")
+LIBRARY.define("scaled(Tensor x, float by, *, int more=1) -> Tensor")
+LIBRARY.impl("scaled", lambda x, by, more=1: x * by + more, "CPU")
+LIBRARY.define("halves(Tensor[] xs) -> (Tensor, Tensor[])")
+LIBRARY.impl("halves", lambda xs: (xs[0] / 2, [xs[0] * 2]), "CPU")
+
+
+@torch.library.custom_op("unfaked_t::doubled", mutates_args=())
+def doubled(x: torch.Tensor, times: int = 1) -> torch.Tensor:
+    return x * 2**times
+
+
+UNFAKED = {
+    "scaled": (
+        lambda x: torch.ops.unfaked_t.scaled(x, 2.0, more=3), "lambda x, by, *, more=1: x.new_empty(x.shape))"
+    ),
+    "halves": (
+        lambda x: torch.ops.unfaked_t.halves([x])[1][0] + 1,
+        "lambda xs: (xs[0].new_empty(xs[0].shape), [xs[0].new_empty(xs[0].shape)]))",
+    ),
+    "doubled": (lambda x: doubled(x, 2) + 1, "lambda x, times=1: x.new_empty(x.shape))"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNFAKED)
+def test_an_operator_without_a_fake_kernel_shows_one_that_runs(name):
+    class Calls(nn.Module):
+        def forward(self, x):
+            return UNFAKED[name][0](x * 2)
+
+    form = f"torch.library.register_fake('unfaked_t::{name}', {UNFAKED[name][1]}"
+    text = f"the operator unfaked_t::{name} has no fake kernel, which tells torch.export the shape of what it gives. "
+    with pytest.raises(tracepack.LoweringError, match="^op 'Calls', .*" + re.escape(text)) as caught:
+        tracepack.trace(tracepack.script(Calls()), torch.rand(3, 4))
+    assert str(caught.value).endswith(f"with the shape that it gives: {form}.")
+    eval(form)
+    mod = tracepack.trace(tracepack.script(Calls()), torch.rand(3, 4))
+    for x in (torch.rand(3, 4), torch.rand(5, 2)):
+        assert torch.equal(mod(x), Calls()(x))
 
 
 def test_torchs_names_for_sizes_are_left_out():
