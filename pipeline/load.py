@@ -57,7 +57,8 @@ def load(
             must bear a signature by one of them, see `tracepack sign`.
         packages: modules whose operators of torch.library the file may call, ``["mypkg", "torchvision"]``: they are
             imported, and the file chooses what their operators are called with. No other module is imported for a
-            file; with `trust`, torchvision and torchaudio need not be named.
+            file, but for torchvision where it is installed: ``torchvision::nms`` takes any arguments, so it needs no
+            name. With `trust` the others of torchvision and torchaudio need none either.
 
     Raises:
         ArchiveError: the file is missing, truncated, altered, foreign or of a newer format.

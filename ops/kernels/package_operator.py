@@ -2,7 +2,8 @@
 
 A file holds no code of it, only what it is called, its schema, and the module and version that gave it. Calling it runs
 code of that package, on arguments that the file chooses: so a package is imported, and its operators called, only where
-the caller of `load` has named it. Which operators are those of a package is asked of torch, never of the file.
+the caller of `load` has named it, or the operator is on the list of `known_operators`. Which operators are those of a
+package is asked of torch, never of the file.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import torch
 from ..graph.errors import GraphError, MissingExtraError, TrustError, UnknownOperatorError, shown
 from ..graph.kernel import Kernel
 from ..runtime.user_code import user_stacklevel
+from .known_operators import package_of_known
 from .providers import is_of_script, is_python, module_of, version_of
 
 _NAME = re.compile(r"[A-Za-z_]\w*::[A-Za-z_]\w*(\.[A-Za-z_]\w*)?", re.ASCII)
@@ -82,11 +84,11 @@ class OperatorKernel(Kernel):
 
     @classmethod
     def build_named(cls, description: Mapping[str, Any], packages: Sequence[str]) -> OperatorKernel:
-        """Finds the operator; of all modules only those of `packages` are imported.
+        """Finds the operator; of all modules only those of `packages`, and of known operators, are imported.
 
         Raises:
             GraphError: the description is malformed.
-            TrustError: its package is not among them.
+            TrustError: its package is not among them, and the operator on no list.
             MissingExtraError: it is not installed.
             UnknownOperatorError: it does not register the operator, or with another schema.
         """
@@ -95,6 +97,7 @@ class OperatorKernel(Kernel):
             raise GraphError("the operator of a package is malformed", got=repr(wanted)[:200])
         texts = {field: str(text) for field, text in wanted.items()}
         named = [each for each in packages if _is_within(texts["module"], each)]
+        named = named or list(filter(None, [package_of_known(texts["operator"], texts["module"])]))
         if not named:
             raise _not_named(texts)
         for each in named:
@@ -144,8 +147,13 @@ def _is_within(module: str, package: str) -> bool:
     return module == package or module.startswith(f"{package}.")
 
 
+def _top(module: str) -> str:
+    """The package of a module, which is what can be installed."""
+    return module.partition(".")[0]
+
+
 def _not_named(texts: Mapping[str, str]) -> TrustError:
-    top = texts["module"].partition(".")[0]
+    top = _top(texts["module"])
     version = f" {texts['version']}" if texts["version"] else ""
     return TrustError(
         f"the operator {texts['operator']} is code of the package {top!r}{version}, which load was not given",
@@ -198,12 +206,13 @@ def _found(texts: Mapping[str, str], named: Sequence[str]) -> Callable[..., Any]
     base, _, which = name.partition("::")[2].partition(".")
     overload: Any = getattr(getattr(getattr(torch.ops, name.partition("::")[0]), base), which or "default")
     if str(overload._schema) != texts["schema"]:
+        version = f", {texts['version']}" if texts["version"] else ""
         raise UnknownOperatorError(
             "the operator has another schema than when it was packed",
             where=where,
             got=str(overload._schema),
             expected=texts["schema"],
-            fix=f"Install the version of {module!r} that was packed, or pack again.",
+            fix=f"Install the version of {_top(module)!r} that was packed{version}, or pack again.",
         )
     if reason := _touches(overload._schema):
         raise UnknownOperatorError(f"the operator cannot be called from a file: {reason}", where=where)
@@ -217,7 +226,7 @@ def _exists(operator: str) -> bool:
 
 
 def _warn_of_version(module: str, texts: Mapping[str, str]) -> None:
-    here, top = version_of(module), module.partition(".")[0]
+    here, top = version_of(module), _top(module)
     if here != texts["version"]:
         warnings.warn(
             shown(

@@ -64,3 +64,21 @@ def test_an_operator_whose_writes_no_graph_follows(name: str, why: str) -> None:
         tracepack.load(file, packages=[__name__])
     with pytest.raises(tracepack.RecordError, match=f"forged_t.{name}.default cannot be recorded: {why}"):
         tracepack.trace(lambda x: (overload(x), x)[1], torch.ones(4))
+
+
+@pytest.mark.parametrize(
+    ("operator", "module"),
+    [
+        ("torchvision::nms", "json"), ("torchvision::nms", "torchvision_"), ("torchvision::nms", ".torchvision"),
+        ("torchvision::nms_", "torchvision"), ("torchvision::roi_align", "torchvision"), ("torchvision::nms", ""),
+        ("image::read_file", "torchvision"), ("aten::set_.source_Tensor", "torchvision"),
+    ],
+)  # fmt: skip
+def test_a_file_that_names_what_is_not_on_the_list(operator: str, module: str, monkeypatch) -> None:
+    """Nothing is imported for it."""
+    monkeypatch.setattr("importlib.import_module", lambda name: pytest.fail(f"imports {name}"))
+    fields = {"operator": operator, "schema": "", "module": module, "version": "1.0"}
+    x = Value(TensorType("float32", (4,)))
+    node = Node(KernelCall(OperatorKernel(torch.abs, fields)), (x,), {}, Value(TensorType("float32", (4,))))
+    with pytest.raises(tracepack.TrustError, match=f"the operator {operator} is code of the package"):
+        tracepack.load(archive_of(Graph((x,), (node,), node.output)))

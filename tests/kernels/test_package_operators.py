@@ -227,8 +227,17 @@ def test_another_schema_is_refused(packed: Path, run: Run, tmp_path: Path) -> No
         "UnknownOperatorError operator mylib_t::scaled: the operator has another schema than when it was packed; "
         "got mylib_t::scaled(Tensor x, float factor, SymInt shift=2) -> Tensor; "
         "expected mylib_t::scaled(Tensor x, float factor, SymInt shift=1) -> Tensor. "
-        "Install the version of 'mypkg_t' that was packed, or pack again.\n"
+        "Install the version of 'mypkg_t' that was packed, 1.2, or pack again.\n"
     )
+
+
+def test_another_schema_of_a_module_names_the_package(tmp_path: Path, run: Run) -> None:
+    write(tmp_path, "mypkg_t", "from . import inner as inner")
+    (tmp_path / "mypkg_t" / "inner.py").write_text(MINE)
+    run(PACK.replace("import mypkg_t", "import mypkg_t.inner as mypkg_t"))
+    (tmp_path / "mypkg_t" / "inner.py").write_text(MINE.replace("shift: int = 1", "shift: int = 22"))
+    shutil.rmtree(tmp_path / "mypkg_t" / "__pycache__", ignore_errors=True)
+    assert run(LOAD).endswith(". Install the version of 'mypkg_t' that was packed, or pack again.\n")
 
 
 def test_an_import_that_fails(packed: Path, run: Run, tmp_path: Path) -> None:
@@ -256,10 +265,7 @@ def test_an_operator_of_a_module_inside_of_the_package(tmp_path: Path, run: Run)
     assert run(LOAD.replace('["mypkg_t"]', '["mypkg_t.inner"]')).startswith("right")
 
 
-def test_torchvision_with_a_stand_in(tmp_path: Path, run: Run) -> None:
-    """Named, or with trust, since the loader knows it; never without both."""
-    write(tmp_path, "torchvision", VISION, "0.99")
-    run("""
+PACK_VISION = """
 import torchvision
 
 class Area(torch.nn.Module):
@@ -275,23 +281,60 @@ boxes = torch.tensor([[0, 0, 4, 4], [0, 0, 4, 5], [8, 8, 9, 9]]).float()
 tracepack.trace(process, boxes, torch.tensor([0.5, 0.9, 0.1])).save("a.tpk")
 area = tracepack.script(Area(), example=boxes)
 tracepack.trace(lambda boxes: area(boxes), boxes).save("b.tpk")
-""")
-    found = run("""
+"""
+LOAD_VISION = """
 import sys
-try:
-    tracepack.load("a.tpk")
-except tracepack.TrustError as error:
-    print(error, "torchvision" in sys.modules)
 boxes = torch.tensor([[0, 0, 4, 4], [8, 8, 9, 9], [0, 0, 4, 5], [8, 8, 9, 9.5]]).float()
-for options in ({"trust": True}, {"packages": ["torchvision"]}):
+
+def tried(name, *args, **options):
+    try:
+        print(tracepack.load(name, **options)(*args))
+    except tracepack.TracepackError as error:
+        print(type(error).__name__, error, "torchvision" in sys.modules)
+"""
+INSTALLED = """
+import os, site
+site.getsitepackages = lambda: [os.getcwd()]
+"""
+
+
+def test_torchvision_with_a_stand_in(tmp_path: Path, run: Run) -> None:
+    """Named, or with trust, since the loader knows it; never without both where it is not installed."""
+    write(tmp_path, "torchvision", VISION, "0.99")
+    run(PACK_VISION)
+    found = run(f"""{LOAD_VISION}
+tried("a.tpk", boxes, torch.rand(4))
+tried("b.tpk", boxes)
+for options in ({{"trust": True}}, {{"packages": ["torchvision"]}}):
     kept, count = tracepack.load("a.tpk", **options)(boxes, torch.tensor([0.9, 0.2, 0.8, 0.3]))
     print(kept.tolist(), count, tracepack.load("b.tpk", **options)(boxes).tolist())
 """)
     answer = "[[0.0, 0.0, 4.0, 4.0], [8.0, 8.0, 9.0, 9.5]] 2 [16.0, 1.0, 20.0, 1.5]\n"
-    assert found == (
-        "the operator torchvision::nms is code of the package 'torchvision' 0.99, which load was not given. Pass "
-        f"packages=['torchvision'] if you trust that package with what this file calls it with. False\n{answer * 2}"
+    refused = [
+        f"TrustError the operator torchvision::{name} is code of the package 'torchvision' 0.99, which load was not "
+        "given. Pass packages=['torchvision'] if you trust that package with what this file calls it with. False\n"
+        for name in ("nms", "box_area_twice")
+    ]
+    assert found == f"{''.join(refused)}{answer * 2}"
+
+
+def test_a_known_operator_of_an_installed_package_needs_no_name(tmp_path: Path, run: Run) -> None:
+    """And no other operator of that package; nor a package of that name which lies elsewhere."""
+    write(tmp_path, "torchvision", VISION, "0.99")
+    run(PACK_VISION)
+    call = 'tried("a.tpk", boxes, torch.tensor([0.9, 0.2, 0.8, 0.3]))'
+    answer = "(tensor([[0.0000, 0.0000, 4.0000, 4.0000],\n        [8.0000, 8.0000, 9.0000, 9.5000]]), 2)\n"
+    found = run(f'{LOAD_VISION}{INSTALLED}tried("b.tpk", boxes)\n{call}\ntried("b.tpk", boxes)')
+    before, after = (part.rpartition(" ")[2] for part in found.split(answer))
+    assert (found.count("TrustError"), found.count(answer), before, after) == (2, 1, "False\n", "True\n")
+    assert run(f"{LOAD_VISION}import torchvision\n{call}") == answer  # the user's own import
+    (tmp_path / "torchvision").rename(tmp_path / "elsewhere")
+    assert run(f"{LOAD_VISION}{call}") == (
+        "MissingExtraError the operator torchvision::nms needs the package 'torchvision' 0.99, which is not installed. "
+        "Install it. False\n"
     )
+    (tmp_path / "torchvision").mkdir()  # a folder without a package
+    assert run(f"{LOAD_VISION}{INSTALLED}{call}").startswith("TrustError the operator torchvision::nms is code of")
 
 
 def test_several_results_and_an_operator_that_writes(tmp_path: Path, run: Run) -> None:

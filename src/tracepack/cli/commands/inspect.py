@@ -164,9 +164,10 @@ def _blocks(data: dict[str, Any]) -> list[Block]:
         )
     if data["needs_packages"]:
         named = (
-            f"calls operators of {', '.join(data['needs_packages'])}: load it with --packages NAME only if you trust"
+            f"calls operators of {', '.join(data['needs_packages'])}, which must be installed; where load asks for it, "
+            "pass --packages NAME only if you trust these with what the file calls them with"
         )
-        facts.append(("packages", f"{named} these with what the file calls them with"))
+        facts.append(("packages", named))
     facts += [("warning", text) for text in data["warnings"]]
     notes = [[name, value if isinstance(value, str) else json.dumps(value)] for name, value in data["metadata"].items()]
     return [
