@@ -1,23 +1,19 @@
-"""Operators of other packages: named in the file, found again in a fresh process, and refused where nobody named them.
-
-torchvision has no build for every torch, so a package of that name is made here: its operators have the names and
-schemas of torchvision's, and an implementation of their own.
-"""
+"""Operators of other packages: named in the file, found in a fresh process, and refused where nobody named them."""
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 import torch
 
 import tracepack
+
+from .written import Run, write
 
 MINE = '''
 import torch
@@ -39,95 +35,6 @@ def halves(x: torch.Tensor) -> list[torch.Tensor]:
 def fill(x: torch.Tensor) -> None:
     x.fill_(7)
 '''
-
-VISION = '''
-import torch
-
-library = torch.library.Library("torchvision", "DEF")
-library.define("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-library.define("box_area_twice(Tensor boxes) -> Tensor")
-
-def nms(dets, scores, iou_threshold):
-    """Keeps the best of boxes that overlap."""
-    order, kept = scores.argsort(descending=True, stable=True).tolist(), []
-    for index in order:
-        if all(overlap(dets[index], dets[other]) <= iou_threshold for other in kept):
-            kept.append(index)
-    return torch.tensor(kept, dtype=torch.int64)
-
-def overlap(a, b):
-    low, high = torch.maximum(a[:2], b[:2]), torch.minimum(a[2:], b[2:])
-    inside = (high - low).clamp(min=0).prod()
-    return float(inside / ((a[2:] - a[:2]).prod() + (b[2:] - b[:2]).prod() - inside))
-
-library.impl("nms", nms, "CPU")
-library.impl("box_area_twice", lambda boxes: 2 * (boxes[:, 2:] - boxes[:, :2]).prod(1), "CPU")
-'''
-
-Run = Callable[..., str]
-
-
-def write(folder: Path, name: str, source: str, version: str = "") -> None:
-    """A package, and the metadata of its installation."""
-    (folder / name).mkdir(parents=True, exist_ok=True)
-    (folder / name / "__init__.py").write_text(source)
-    # Python takes the compiled form of an older text of the same size and second for this one's.
-    shutil.rmtree(folder / name / "__pycache__", ignore_errors=True)
-    if version:
-        for old in folder.glob(f"{name}-*.dist-info"):
-            (old / "METADATA").unlink()
-            old.rmdir()
-        info = folder / f"{name}-{version}.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
-
-
-# A process that has imported torch and nothing of a test; each code runs in a fork of it, which saves its start.
-PARENT = """
-import json, os, sys, traceback
-import torch, tracepack
-torch.set_num_threads(1)
-tracepack.trace(lambda x: x + 1, torch.ones(2))  # imports what every trace does
-for line in sys.stdin:
-    folder, code, answer = json.loads(line)
-    if os.fork() == 0:
-        status = 0
-        os.chdir(folder)
-        sys.path.insert(0, folder)
-        with open(answer, "w") as sys.stdout:
-            sys.stderr = sys.stdout
-            try:
-                exec(compile(code, "<code>", "exec"), {"torch": torch, "tracepack": tracepack, "__name__": "__main__"})
-            except BaseException:
-                traceback.print_exc()
-                status = 1
-            sys.stdout.flush()
-        os._exit(status)
-    print(os.wait()[1], flush=True)
-"""
-
-
-@pytest.fixture(scope="module")
-def parent() -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-c", PARENT]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        yield process
-        process.stdin.close()
-
-
-@pytest.fixture
-def run(tmp_path: Path, parent: subprocess.Popen[str]) -> Run:
-    """Runs code in a fresh process that finds the packages of this test, and returns what it prints."""
-
-    def run(code: str) -> str:
-        answer = tmp_path / "answer.txt"
-        parent.stdin.write(json.dumps([str(tmp_path), code, str(answer)]) + "\n")
-        parent.stdin.flush()
-        assert parent.stdout.readline() == "0\n", answer.read_text(encoding="utf-8")
-        return answer.read_text(encoding="utf-8")
-
-    return run
-
 
 PACK = """
 import mypkg_t
@@ -263,78 +170,6 @@ def test_an_operator_of_a_module_inside_of_the_package(tmp_path: Path, run: Run)
         "expected one of 'mypkg_t.inner'. Pass packages=['mypkg_t.inner'], or install the version that was packed.\n"
     )
     assert run(LOAD.replace('["mypkg_t"]', '["mypkg_t.inner"]')).startswith("right")
-
-
-PACK_VISION = """
-import torchvision
-
-class Area(torch.nn.Module):
-    def forward(self, boxes):
-        return torch.ops.torchvision.box_area_twice(boxes) / 2
-
-def process(boxes, scores):
-    kept = torch.ops.torchvision.nms(boxes, scores, 0.5)
-    return boxes[kept], len(kept)
-
-torch.library.register_fake("torchvision::box_area_twice", lambda boxes: boxes.new_empty(boxes.shape[0]))
-boxes = torch.tensor([[0, 0, 4, 4], [0, 0, 4, 5], [8, 8, 9, 9]]).float()
-tracepack.trace(process, boxes, torch.tensor([0.5, 0.9, 0.1])).save("a.tpk")
-area = tracepack.script(Area(), example=boxes)
-tracepack.trace(lambda boxes: area(boxes), boxes).save("b.tpk")
-"""
-LOAD_VISION = """
-import sys
-boxes = torch.tensor([[0, 0, 4, 4], [8, 8, 9, 9], [0, 0, 4, 5], [8, 8, 9, 9.5]]).float()
-
-def tried(name, *args, **options):
-    try:
-        print(tracepack.load(name, **options)(*args))
-    except tracepack.TracepackError as error:
-        print(type(error).__name__, error, "torchvision" in sys.modules)
-"""
-INSTALLED = """
-import os, site
-site.getsitepackages = lambda: [os.getcwd()]
-"""
-
-
-def test_torchvision_with_a_stand_in(tmp_path: Path, run: Run) -> None:
-    """Named, or with trust, since the loader knows it; never without both where it is not installed."""
-    write(tmp_path, "torchvision", VISION, "0.99")
-    run(PACK_VISION)
-    found = run(f"""{LOAD_VISION}
-tried("a.tpk", boxes, torch.rand(4))
-tried("b.tpk", boxes)
-for options in ({{"trust": True}}, {{"packages": ["torchvision"]}}):
-    kept, count = tracepack.load("a.tpk", **options)(boxes, torch.tensor([0.9, 0.2, 0.8, 0.3]))
-    print(kept.tolist(), count, tracepack.load("b.tpk", **options)(boxes).tolist())
-""")
-    answer = "[[0.0, 0.0, 4.0, 4.0], [8.0, 8.0, 9.0, 9.5]] 2 [16.0, 1.0, 20.0, 1.5]\n"
-    refused = [
-        f"TrustError the operator torchvision::{name} is code of the package 'torchvision' 0.99, which load was not "
-        "given. Pass packages=['torchvision'] if you trust that package with what this file calls it with. False\n"
-        for name in ("nms", "box_area_twice")
-    ]
-    assert found == f"{''.join(refused)}{answer * 2}"
-
-
-def test_a_known_operator_of_an_installed_package_needs_no_name(tmp_path: Path, run: Run) -> None:
-    """And no other operator of that package; nor a package of that name which lies elsewhere."""
-    write(tmp_path, "torchvision", VISION, "0.99")
-    run(PACK_VISION)
-    call = 'tried("a.tpk", boxes, torch.tensor([0.9, 0.2, 0.8, 0.3]))'
-    answer = "(tensor([[0.0000, 0.0000, 4.0000, 4.0000],\n        [8.0000, 8.0000, 9.0000, 9.5000]]), 2)\n"
-    found = run(f'{LOAD_VISION}{INSTALLED}tried("b.tpk", boxes)\n{call}\ntried("b.tpk", boxes)')
-    before, after = (part.rpartition(" ")[2] for part in found.split(answer))
-    assert (found.count("TrustError"), found.count(answer), before, after) == (2, 1, "False\n", "True\n")
-    assert run(f"{LOAD_VISION}import torchvision\n{call}") == answer  # the user's own import
-    (tmp_path / "torchvision").rename(tmp_path / "elsewhere")
-    assert run(f"{LOAD_VISION}{call}") == (
-        "MissingExtraError the operator torchvision::nms needs the package 'torchvision' 0.99, which is not installed. "
-        "Install it. False\n"
-    )
-    (tmp_path / "torchvision").mkdir()  # a folder without a package
-    assert run(f"{LOAD_VISION}{INSTALLED}{call}").startswith("TrustError the operator torchvision::nms is code of")
 
 
 def test_several_results_and_an_operator_that_writes(tmp_path: Path, run: Run) -> None:
