@@ -170,8 +170,23 @@ def generation() -> AbstractContextManager[Any]:
     return _hooks(*places)() if places else nullcontext()
 
 
+def _broadcast_shapes(plain: Callable[..., Any]) -> Callable[..., Any]:
+    """`torch.broadcast_shapes`: torch's own branches on each size; that of sizes of a run is what tensors come to."""
+
+    @wraps(plain)
+    def broadcast_shapes(*shapes: Any) -> Any:
+        each_sizes = [tuple(each) if isinstance(each, tuple | list) else (each,) for each in shapes]
+        if active() is None or all(type(size) is int for sizes in each_sizes for size in sizes):
+            return plain(*shapes)
+        broadcast: Any = torch.broadcast_tensors
+        return broadcast(*(torch.zeros(()).expand(sizes) for sizes in each_sizes))[0].shape
+
+    return broadcast_shapes
+
+
 questions = Hooks(
     [
+        (torch, "broadcast_shapes", _broadcast_shapes),
         (torch, "is_grad_enabled", _grad_mode),
         (torch, "is_inference_mode_enabled", _inference_mode),
         (torch, "get_default_dtype", _default_dtype),

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from ...ops.graph.guards import syntax_tree
+from .rows.joined_lists import without_joins
 
 _COMPARISONS: Mapping[type[ast.cmpop], Callable[[int, int], bool]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
@@ -39,7 +40,7 @@ def plain_conditions(texts: Iterable[str], sizes: Collection[str]) -> list[str]:
     found: list[ast.expr | str] = []
     for text in texts:
         try:
-            found += filter(None, (_simpler(part, sizes) for part in _parts(syntax_tree(text).body)))
+            found += filter(None, (_simpler(part, sizes) for part in _parts(without_joins(syntax_tree(text).body))))
         except (SyntaxError, ValueError, RecursionError, MemoryError):  # the names of a file may be no identifiers
             found.append(text)
     shown = {(each if isinstance(each, str) else ast.unparse(each)): each for each in found}

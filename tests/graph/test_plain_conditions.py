@@ -22,6 +22,14 @@ SHOWN = {
     "no size": (["n == n", "x != x"], ["n == n", "x != x"]),
     "two sizes": (["N != M or N == 1"], ["N != M or N == 1"]),
     "products of numbers": (["3 * (N + 5) >= 50", "N >= 11"], ["3 * (N + 5) >= 50"]),
+    "joined lists": (
+        ["len(cat_strings(cat_strings([], xs), [3])) >= 2", "2 <= len(cat_strings([0], ys))"],
+        ["len(xs) >= 1", "len(ys) >= 1"],
+    ),
+    "joined texts": (
+        ["cat_strings(s, t) == 'ab'", "len(cat_strings(xs, ys)) > 1"],
+        ["s + t == 'ab'", "len(xs) + len(ys) > 1"],
+    ),
     "no expression": (["a b", "N >= 2"], ["a b", "N >= 2"]),
 }
 
