@@ -40,7 +40,7 @@ class HeldArrays:
         codes = [function.__code__ for function in objects.functions]
         for name, array in objects.arrays():
             left -= array.nbytes
-            is_live = shared.intersection(_memory(array)) and not reads_items(codes, objects.names_of(array))
+            is_live = shared.intersection(_memory(array)) and not reads_items(codes, _names_of(array, objects))
             if left >= 0 and not is_live:
                 self._held.append((name, ref(array), _checksum(array)))
 
@@ -65,6 +65,10 @@ def holding(pipeline: Made, process: Callable[..., Any]) -> Made:
 
 def _is_dense(constant: Any) -> bool:
     return constant.tensor.device.type == "cpu" and str(constant.tensor.layout) == "torch.strided"
+
+
+def _names_of(array: Any, objects: Objects) -> set[str]:
+    return {name for name, things in objects.named().items() if any(thing is array for thing in things)}
 
 
 def _memory(array: Any) -> Iterator[int]:

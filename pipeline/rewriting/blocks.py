@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dis
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from itertools import product
 from pathlib import PurePath
 from types import CodeType, FunctionType
@@ -19,8 +20,10 @@ from ..patches.plain_code.statements.regions import Statements
 from ..patches.source.written_anew import block_code, written_anew
 from ..recheck.mismatch import NO_INPUT, noting_differences
 from ..rules.advice.before_calls import OP_BEFORE
+from ..rules.advice.refused_choices import OF_KINDS
 from .asked_lines import Line, fixing, functions_of, places_in
 from .attempted import Attempted, is_better
+from .called_names import names_by_function
 
 MOST_BLOCKS = 12
 """Recordings with blocks of plain Python."""
@@ -30,6 +33,7 @@ _MORE = (1, 2, 3)
 """Statements after one that may belong to its block."""
 
 _BLOCK = Operator("py.plain_code")
+_LAMBDA = "<lambda>"
 _BEGIN = "Begin with a value of the kind that the rounds give, as torch.zeros(()) for 0"
 _SAME = "Give the same kind of value on all ways"
 
@@ -42,6 +46,7 @@ class Blocks:
         attempt: as above.
         best: what was found without, if anything was.
         lines: the choices and loops that are written anew in that.
+        causes: why choices hold for one way, by their places: ``"file.py:3"``.
     """
 
     def __init__(
@@ -50,9 +55,12 @@ class Blocks:
         attempt: Callable[[list[Any]], Attempted],
         best: Attempted | None,
         lines: set[Line],
+        causes: Mapping[str, str],
     ) -> None:
+        chosen = [place.rpartition(":") for place, cause in causes.items() if cause.startswith(OF_KINDS)]
+        self.of_kinds = {(name, int(number)) for name, _, number in chosen}
         self.attempt, self.best, self.lines = attempt, best, lines
-        self.functions = list(functions_of(process))
+        self.process, self.functions = process, list(functions_of(process))
         self.left = 0
         self.numbers = False  # whether one gives numbers of numpy, and so was not taken
         self.kinds = set[str]()  # where one gives another kind for no items, and so was not taken at first
@@ -130,10 +138,13 @@ class Blocks:
             return None
         if region.tensors == 3:
             found.lines += self._on_choices(found)
-        if found_different or (self.best is not None and not is_better(found, self.best)):
+        if found_different or (self.best is not None and not self._is_better(found, self.best)):
             return None
         self.best = found
         return blocks, fixing(found)
+
+    def _is_better(self, found: Attempted, before: Attempted) -> bool:
+        return is_better(found, before, bool((fixing(before) - fixing(found)) & self.of_kinds))
 
     def _regions(self, places: set[tuple[str, int]], tensors: int) -> Iterator[Statements]:
         """The statements to try: those with tensors the smaller ones first, for what is recorded is worth more."""
@@ -153,9 +164,18 @@ class Blocks:
                 if (code := block_code(function, region)) is not None and code not in seen:
                     seen.add(code)
                     yield region
-        for function, region in further if self.choices else ():  # the choice may be that of a function that it calls
+        asked = self.choices or _LAMBDA in named  # the choice may be that of a helper, which may have no block itself
+        for function, region in further if asked else ():
             if (code := block_code(function, region)) is not None and code not in seen:
                 yield region
+
+    @cached_property
+    def _callers(self) -> Mapping[FunctionType, set[str]]:
+        return names_by_function(self.process)
+
+    def _names_of(self, function: FunctionType) -> set[str]:
+        """The names by which code calls a function."""
+        return self._callers.get(function) or {function.__name__}
 
     def _with_callers(self, places: set[tuple[str, int]]) -> tuple[set[tuple[str, int]], set[str]]:
         """Lines, and those on which the traced function names a function that has one: there more may be free.
@@ -164,11 +184,12 @@ class Blocks:
         """
         code = getattr(self.own, "__code__", None)
         others = [each for each in self.functions if each is not self.own]
-        named = {each.__name__ for each in others if _spans(each.__code__) & places}
-        if code is None or not named:
-            return places, named
+        chosen = [each for each in others if _spans(each.__code__) & places]
+        if code is None or not chosen:
+            return places, set()
+        named = set[str]().union(*(self._names_of(each) for each in chosen))
         for _ in others:  # those that call them by way of others
-            named |= {e.__name__ for e in others if any({*inner.co_names} & named for inner in codes_in(e.__code__))}
+            named = named.union(*(self._names_of(each) for each in others if _names_in(each) & named))
         lines = {number for inner in codes_in(code) for number in _lines_naming(inner, named)}
         return places | {(PurePath(code.co_filename).name, number) for number in lines if number}, named
 
@@ -195,6 +216,11 @@ def _lines_naming(code: CodeType, names: set[str]) -> set[int]:
     calls = [each for each in dis.get_instructions(code) if isinstance(each.argval, str) and each.argval in names]
     starts = [(start, number) for start, _, number in code.co_lines() if number is not None]
     return {max((pair for pair in starts if pair[0] <= each.offset), default=(0, 0))[1] for each in calls}
+
+
+def _names_in(function: FunctionType) -> set[str]:
+    """The globals, attributes and variables around it that a function names."""
+    return {name for inner in codes_in(function.__code__) for name in (*inner.co_names, *inner.co_freevars)}
 
 
 def _spans(code: CodeType) -> set[tuple[str, int]]:

@@ -51,7 +51,7 @@ def with_choices_anew(process: Callable[..., Any], attempt: Callable[[list[Any]]
     if asked:
         search = _Search(process, attempt, best)
         best, causes, lines = search.result(asked), search.causes, search.taken
-    blocks = Blocks(process, attempt, best, lines)
+    blocks = Blocks(process, attempt, best, lines, causes)
     best = blocks.result(places_in(problem) if best is None else fixing(best))
     problem = blocks.problem or problem
     if best is None:

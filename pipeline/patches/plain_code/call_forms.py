@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from .plain_literals import UnplainError
@@ -43,6 +44,20 @@ def form_of(node: ast.Call) -> tuple[CallForm, list[ast.expr]]:
     args = [_form(each, found) for each in node.args]
     keywords = [ast.keyword(each.arg, _form(each.value, found)) for each in node.keywords]
     return CallForm(ast.unparse(ast.Call(ast.Name("f", ast.Load()), args, keywords))), found
+
+
+def with_bound(node: ast.Call, bound: partial[Any], source_of: Callable[[Any], ast.expr]) -> ast.Call:
+    """A call of a partial function as one of the function itself.
+
+    Args:
+        node: the call.
+        bound: what it calls.
+        source_of: gives the source of what the partial function holds.
+    """
+    given = {each.arg for each in node.keywords}
+    held = [ast.keyword(name, source_of(each)) for name, each in bound.keywords.items() if name not in given]
+    args = [*map(source_of, bound.args), *node.args]
+    return ast.copy_location(ast.Call(source_of(bound.func), args, [*held, *node.keywords]), node)
 
 
 def _form(part: ast.expr, found: list[ast.expr]) -> ast.expr:

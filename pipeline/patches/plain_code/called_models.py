@@ -60,10 +60,11 @@ class CalledModel:
     Args:
         thing: a model or an op.
         form: of the calls; None where the text hands it on, and it is called with arguments by their places.
+        kinds: of the arguments, where it is called with several; None where the first call tells them.
     """
 
-    def __init__(self, thing: Any, form: CallForm | None) -> None:
-        self.thing, self.form = thing, form
+    def __init__(self, thing: Any, form: CallForm | None, kinds: Sequence[Any] | None = None) -> None:
+        self.thing, self.form, self.kinds, self.key = thing, form, kinds, repr((form, kinds))
         self.name = str(attribute(thing, "name", "") or type(thing).__name__)
         self.largest: tuple[Any, ...] | None = None
         self.orders: list[list[int]] = []  # of the dimensions of what it gives, in memory
@@ -89,7 +90,7 @@ class CalledModel:
             zeros = _GENERATES if type(self.thing).__module__.startswith("transformers.") else _ZEROS
             fix = zeros if bad[0] is None else "Write its parts in the call: model(x, (h, c))."
             raise self._error(f"is given a {type(bad[0]).__name__}", fix)
-        if self.largest is not None and [*map(_kind, args)] != [*map(_kind, self.largest)]:
+        if self.largest is not None and kind_of_call(args) != kind_of_call(self.largest):
             raise self._error("is given several dtypes or ranks", "Give it the same kinds each time.")
         return tuple(each.detach().clone() if isinstance(each, torch.Tensor) else each for each in args)
 
@@ -134,7 +135,7 @@ class CalledModel:
         Raises:
             RecordError: it cannot be recorded, or each call hangs on those before.
         """
-        example = self._example()
+        example = self._example(recorder)
         leaves, spec = pytree.tree_flatten(example)
         try:
             found = ControlFlow(recorder, "a block").record(self.called, leaves, spec, carried=True)
@@ -175,22 +176,26 @@ class CalledModel:
         laid = [in_order(each, order) if order != sorted(order) else each for each, order in pairs]
         return pytree.tree_unflatten(laid, spec)
 
-    def _example(self) -> tuple[Any, ...]:
+    def _example(self, recorder: Recorder) -> tuple[Any, ...]:
         """The call that it is recorded on: the largest one, since a size of one may come out fixed."""
         known = _examples.get(_Calls()).setdefault(self.thing, {})
-        key = repr(self.form)
-        found = self.largest
-        earlier = known.get(key)
-        if earlier is not None and (found is None or ([*map(_kind, earlier)] == [*map(_kind, found)])):
-            found = earlier if found is None or _size(earlier) > _size(found) else found
+        found, earlier = self.largest, known.get(self.key)
+        with recorder.within(), torch._C.DisableTorchFunction():
+            if earlier is not None and (found is None or kind_of_call(earlier) == kind_of_call(found)):
+                found = earlier if found is None or _size(earlier) > _size(found) else found
         if found is None:
             raise self._error("is not called on the example", "Trace with an example on which it is called.")
-        known[key] = found
+        known[self.key] = found
         return found
+
+    def kinds_taken(self) -> Sequence[Any] | None:
+        """The kinds of its calls, in this recording or before; None where there was none."""
+        known = self.largest or _examples.get(_Calls()).get(self.thing, {}).get(self.key)
+        return self.kinds if known is None else kind_of_call(known)
 
     def is_known(self) -> bool:
         """Whether it was called, in this recording or before."""
-        return self.largest is not None or repr(self.form) in _examples.get(_Calls()).get(self.thing, {})
+        return self.largest is not None or self.key in _examples.get(_Calls()).get(self.thing, {})
 
     def _error(self, what: str, fix: str) -> RecordError:
         return RecordError(f"{CALLS}{self.name}, which {what}", where=str(user_line() or ""), fix=fix)
@@ -231,8 +236,9 @@ def _equal(one: torch.Tensor, other: torch.Tensor) -> bool:
     return torch.equal(one, other) or torch.allclose(one, other, rtol=0, atol=0, equal_nan=True)
 
 
-def _kind(thing: Any) -> Any:
-    return (thing.dtype, thing.dim()) if isinstance(thing, torch.Tensor) else type(thing)
+def kind_of_call(args: Sequence[Any]) -> list[Any]:
+    """The dtypes and ranks of the arguments of a call, or their classes where they are no tensors."""
+    return [(each.dtype, each.dim()) if isinstance(each, torch.Tensor) else type(each) for each in args]
 
 
 def _tree(spec: Any, left: Iterator[Any]) -> Any:

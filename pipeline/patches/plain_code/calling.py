@@ -34,6 +34,7 @@ from ..source.scoping import leaves, names_read
 from ..source.shared_parts import shared_names
 from .called_models import CalledModel, recorded_models
 from .encoding import Encoding
+from .models.kinds_of_calls import with_kinds
 from .opaque import Opaque
 from .own_results import share
 from .plain_literals import NOT_PLAIN, UnplainError
@@ -52,6 +53,7 @@ def run_block(
     result: bool,
     hoisted: tuple[tuple[str, str, bool], ...],
     tensors: int,
+    opened: tuple[str, ...],
     *values: Any,
 ) -> Any:
     """Stands for some statements of a function.
@@ -65,6 +67,7 @@ def run_block(
             something that may change what they find.
         tensors: whether it may have tensors and arrays; above 1, whether code goes on with numbers of numpy, too, and
             above 2, with what is of another kind where there are no items.
+        opened: the names of what it calls whose statements belong to it, modules among them.
         values: functions that give the values of those, then what the variables are.
 
     Raises:
@@ -85,7 +88,7 @@ def run_block(
             frame = _users_frame(sys._getframe(1))
             shared = shared_names({name: before[name] for name in own[0]}, frame, {*names, *own[1]})
             alone = [name for name in own[0] if name not in shared and not recorder.values.keeps(before[name])]
-            encoding = Encoding(text, before, alone, frame.f_globals, frame.f_code, parts, tensors > 0)
+            encoding = Encoding(text, before, alone, frame.f_globals, frame.f_code, parts, tensors > 0, opened)
             written, given = encoding.text(), encoding.arguments()
             if encoding.uses_torch:
                 recorder.pin_setting("default_dtype")
@@ -163,13 +166,17 @@ def _recorded(recorder: Recorder, text: str, given: list[Any], kind: Any, tensor
     models = [each for each in given if isinstance(each, CalledModel)]
     others = partial(other_inputs, text, plain, _samples(given))
     graphs, calls, found = recorded_models(recorder, plain, run, others) if models else ([], plain, run(plain))
-    goes_on = kind is None
+    goes_on, asked = kind is None, kind
     kind = _with_own(text, _kind(found)) if goes_on else kind
     if '"tensor"' in json.dumps(kind) and _chooses(text):
         raise RecordError(f"{NOT_PLAIN}: it gives a tensor or a number", where=str(user_line() or ""))
     if _has_number(kind) and tensors < 2:
         raise RecordError(f"{NOT_PLAIN}: {OF_NUMBERS}", where=str(user_line() or ""))
     if (goes_on or models) and tensors < 3 and (other := _other_kind(recorder, text, kind, given, calls)) is not None:
+        with recorder.within(), torch._C.DisableTorchFunction():
+            further = with_kinds(text, given, other.calls)
+        if further is not None:
+            return _recorded(recorder, *further, asked, tensors)
         what = OF_NO_ITEMS if other.of_items else f"{OF_CHOICE}{other.what}"
         raise RecordError(f"{NOT_PLAIN}: {what}", where=str(user_line() or ""))
     given = given[: len(given) - len(models)]  # they come last

@@ -10,7 +10,7 @@ import ast
 import builtins
 import re
 import symtable
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import CodeType, FunctionType, MethodType
 from typing import Any
@@ -78,6 +78,7 @@ class Encoding:
         code: that of their function.
         parts: names that stand for expressions: the source of each, and what gives its value.
         tensors: whether it may have tensors, and call functions of torch.
+        opened: the names of modules whose `forward` is a function of the block.
 
     Attributes:
         uses_torch: whether it does.
@@ -92,8 +93,9 @@ class Encoding:
         code: CodeType,
         parts: Mapping[str, Part],
         tensors: bool = False,
+        opened: Collection[str] = (),
     ) -> None:
-        self.tensors, self.uses_torch, self.code = tensors, False, code
+        self.tensors, self.uses_torch, self.code, self.opened = tensors, False, code, opened
         self.without_gradients = False  # whether some of its statements are to have none
         self.constants = dict[int, tuple[str, Any, ast.expr]]()
         self.functions = dict[tuple[int, int], tuple[str, Any, ast.stmt | None]]()

@@ -10,6 +10,7 @@ import symtable
 from collections.abc import Mapping
 from decimal import Decimal
 from enum import Enum
+from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -28,8 +29,9 @@ from ...proxies.lists import TracedList
 from ...proxies.make import TracedOptional
 from ...proxies.scalars import TracedBool, TracedComplex, TracedFloat, TracedInt
 from ...proxies.strings import TracedStr
-from .call_forms import form_of
+from .call_forms import form_of, with_bound
 from .called_models import is_model
+from .models.opened_modules import forward_of
 from .plain_literals import UnplainError, is_plain, literal, name_of
 from .statements.plain_forms import WITHOUT_GRADIENTS
 from .user_classes.classes import is_of_user
@@ -116,7 +118,14 @@ class Naming(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """A call, which may ask for a class, or be one of a model."""
-        if is_model(kind := self._held(node.func)):
+        if type(kind := self._held(node.func)) is partial:
+            node.args, node.keywords = [self.visit(e) for e in node.args], [self.visit(e) for e in node.keywords]
+            return with_bound(node, kind, self.encoding.source_of)
+        if is_model(kind):
+            if (opened := self._opened(node.func, kind)) is not None:
+                node.func = opened
+                self.generic_visit(node)
+                return node
             form, given = form_of(node)
             args = [self.visit(each) for each in given]
             return ast.copy_location(ast.Call(self.encoding.model(kind, form), args, []), node)
@@ -128,6 +137,16 @@ class Naming(ast.NodeTransformer):
                 raise UnplainError(f"it asks whether something is a {ast.unparse(kind)}")
         self.generic_visit(node)
         return node
+
+    def _opened(self, function: ast.expr, model: Any) -> ast.expr | None:
+        """What calls the `forward` of a model in the block; None where it is called as a graph."""
+        forward = forward_of(model, ast.unparse(function).rpartition(".")[2], self.encoding.opened)
+        if forward is None:
+            return None
+        with self.encoding.undone_if_unplain() as attempt:
+            attempt.found = self.encoding.source_of(forward)
+        found: ast.expr | None = attempt.found
+        return found
 
     def _require_known(self, part: ast.expr) -> None:
         """Refuses classes of which a block knows no name, as in ``isinstance(x, Decimal)``."""

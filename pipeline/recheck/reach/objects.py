@@ -9,7 +9,7 @@ and `leads` what others hold.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from functools import partial
 from inspect import getclosurevars
@@ -157,9 +157,9 @@ class Objects:
         names = {id(item): repr(key) for place in self._places for key, item in place.before.items()}
         return [(names.get(id(each), ""), each) for each in found]
 
-    def names_of(self, thing: Any) -> frozenset[str]:
-        """The names under which something is kept: of attributes, variables and keys."""
-        return self._ways.names().get(id(thing), frozenset())
+    def named(self) -> Mapping[str, list[Any]]:
+        """What is kept under each name: of attributes, variables and keys."""
+        return self._ways.named
 
     def plain_values(self) -> list[Any]:
         """The numbers and texts that the user's functions name: constants of their code, globals, variables."""

@@ -12,6 +12,8 @@ from ....ops.graph.graph import SourceLine
 from .branch_forms import form_of, holds
 
 _UNLIKE = "the branches return different structures or dtypes"
+OF_KINDS = "It cannot go both ways, since its sides give "
+"""How the reason begins of a choice between values of two kinds."""
 _FAILS = "a branch fails on the example"
 _RECURSION = "A loop that fills a list or a dict does, and so does the recursion without lru_cache"
 _PLAIN = " in a plain value"
@@ -33,7 +35,7 @@ def cause_of(error: RecordError, line: SourceLine) -> str:
         one, other = (str(each).removesuffix(_PLAIN) for each in (error.expected, error.got))
         written = form_of(line, partial(_of_one_kind, one, other))
         form = f"Write {written}" if written else error.fix or "Give the same kind of value on both"
-        return f"It cannot go both ways, since its sides give {one} and {other}. {form.rstrip('.')}"
+        return f"{OF_KINDS}{one} and {other}. {form.rstrip('.')}"
     if what.startswith(_FAILS):
         side = what.removeprefix(_FAILS)
         if "RecursionError" in side:

@@ -31,6 +31,7 @@ def never_fails(part: ast.expr) -> bool:
 
 Part = tuple[str, Callable[[], Any]]
 """The source of an expression, and what gives its value."""
+_CALLED = (ast.Name, ast.Attribute)
 _OF_RECORDING = re.compile(r"Traced(Bool|Str)|argument '\w+'[^;]* must be (bool|str)")
 """What Python and torch say of flags and texts that are decided at run time."""
 
@@ -50,6 +51,12 @@ def evaluated(source: str, give: Callable[[], Any], tensors: bool) -> Part | Non
             raise
         return None
     return source, lambda: found
+
+
+def names_called(tree: ast.AST) -> set[str]:
+    """The names of functions and methods that a tree calls."""
+    called = (part.func for part in ast.walk(tree) if isinstance(part, ast.Call))
+    return {each.id if isinstance(each, ast.Name) else each.attr for each in called if isinstance(each, _CALLED)}
 
 
 class Hoisting:

@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from itertools import combinations, cycle, islice, zip_longest
 from typing import Any
 
@@ -25,6 +26,7 @@ from .....ops.graph.errors import GuardError
 from .....ops.runtime.primitives.control_flow import LimitedRounds
 from .....ops.runtime.primitives.plain_code.objects.model_call import OF_OTHER_KINDS
 from .....ops.runtime.primitives.plain_code.running import block_of, described, misfit
+from ..called_models import kind_of_call
 
 MOST_OTHERS = 28
 """How many other inputs are tried; each runs the block once."""
@@ -48,10 +50,12 @@ class OtherKind:
     Attributes:
         what: its kind, in words, or with what it calls a model.
         of_items: whether there were no items, so that no flag or number chose it.
+        calls: what its models were given where Python goes on: the kinds of each call, by the places of the models.
     """
 
     what: str
     of_items: bool
+    calls: Mapping[int, Sequence[Any]] = field(default_factory=dict)
 
 
 _known: ContextVar[dict[str, OtherKind | None] | None] = ContextVar("_known", default=None)
@@ -105,8 +109,8 @@ def _tried(
     most = min(MOST_WITH_MODELS if models else MOST_OTHERS, max(1, _MOST_ITEMS // max(items, 1)))
     for inputs in islice(other_inputs(text, given, samples), most):
         what = _misfits(text, kind, inputs)
-        if what and (not models or _takes(text, [models.get(at, each) for at, each in enumerate(inputs)])):
-            return OtherKind(what, False)
+        if what and (calls := _calls(text, inputs, models)) is not None:
+            return OtherKind(what, False, calls)
     for inputs in islice(_without_items(given), 0 if models else most):
         if what := _misfits(text, kind, inputs):
             return OtherKind(what, True)
@@ -125,13 +129,22 @@ def _misfits(text: str, kind: Any, given: Sequence[Any]) -> str:
         return ""
 
 
-def _takes(text: str, given: Sequence[Any]) -> bool:
-    """Whether Python runs the block to its end, with the user's models."""
-    try:
-        _run(text, given)
-    except Exception:
-        return False
-    return True
+def _calls(
+    text: str, given: Sequence[Any], models: Mapping[int, Callable[..., Any]]
+) -> dict[int, list[list[Any]]] | None:
+    """The kinds of what Python gives the user's models in a block; None where it does not run it to its end."""
+    found: dict[int, list[list[Any]]] = {at: [] for at in models}
+    if models:
+        try:
+            _run(text, [partial(_noted, models[at], found[at]) if at in models else e for at, e in enumerate(given)])
+        except Exception:
+            return None
+    return found
+
+
+def _noted(model: Callable[..., Any], calls: list[list[Any]], *args: Any) -> Any:
+    calls.append(kind_of_call(args))
+    return model(*args)
 
 
 def _run(text: str, given: Sequence[Any]) -> Any:

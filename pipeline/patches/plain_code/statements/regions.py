@@ -12,7 +12,7 @@ from ...source.changed_containers import own_containers
 from ...source.scoping import certainly_set, names_read, names_set, parameters, read_first, within
 from ..user_lines import written
 from .beginnings import begin, makes_new
-from .hoisting import Hoisting
+from .hoisting import Hoisting, names_called
 from .own_imports import is_import
 from .plain_forms import plainly
 
@@ -73,17 +73,25 @@ def with_blocks(function: ast.FunctionDef | ast.Lambda, regions: Collection[Stat
 
 
 def _with_block(function: ast.Lambda, regions: Collection[Statements], free: Collection[str]) -> int:
-    """Writes a call in place of the result of a lambda that chooses between tensors, where a region has its line."""
+    """Writes a call in place of the result of a lambda that chooses between tensors, where a region has its line.
+
+    Or of one that calls what chooses.
+    """
     whole = _placed(ast.Return(function.body), function.body)
     region = next((each for each in regions if each.result and each.tensors and _holds(whole, each.line)), None)
-    chooses = any(isinstance(part, ast.IfExp | ast.BoolOp) for part in ast.walk(function.body))
-    if region is None or region.loops or region.more or not chooses:
+    if region is None or region.loops or region.more:
+        return 0
+    if not region.calls & names_called(whole) and not any(map(_chooses, ast.walk(function.body))):
         return 0
     made = _CutOut(function.args, [whole], 0, 1, free).call(region)
     if not isinstance(made, ast.Return) or made.value is None:
         return 0
     function.body = made.value
     return 1
+
+
+def _chooses(part: ast.AST) -> bool:
+    return isinstance(part, ast.IfExp | ast.BoolOp)
 
 
 def _holds(line: ast.stmt, number: int) -> bool:
@@ -173,7 +181,7 @@ def _called(
     text = written(body)
     parts = tuple((name, ast.unparse(each), name in hoisting.late) for name, each in hoisting.found.items())
     names = tuple(tuple(sorted(each)) for each in own)
-    given_first: list[Any] = [text, tuple(given), names, result, parts, tensors]
+    given_first: list[Any] = [text, tuple(given), names, result, parts, tensors, tuple(sorted(hoisting.calls))]
     nothing = ast.arguments([], [], None, [], [], None, [])
     values: list[ast.expr] = [ast.Lambda(nothing, each) for each in hoisting.found.values()]
     values += [ast.Name(each, ast.Load()) for each in given]

@@ -56,18 +56,18 @@ class Ways:
     def names(self) -> dict[int, frozenset[str]]:
         """The names under which objects are kept, by their ids: of attributes, variables and keys."""
         found: defaultdict[int, set[str]] = defaultdict(set)
-        for name, things in self._named.items():
+        for name, things in self.named.items():
             for thing in things:
                 found[id(thing)].add(name)
         return {place: frozenset(names) for place, names in found.items()}
 
     def holds_filled(self, name: str) -> bool:
         """Whether lists, dicts, sets and deques are kept under a name, and nothing else."""
-        return bool(name) and all(isinstance(each, _FILLED) for each in self._named.get(name, (None,)))
+        return bool(name) and all(isinstance(each, _FILLED) for each in self.named.get(name, (None,)))
 
     @cached_property
-    def _named(self) -> dict[str, list[Any]]:
-        """What is kept under each name."""
+    def named(self) -> dict[str, list[Any]]:
+        """What is kept under each name: of attributes, variables and keys."""
         found: defaultdict[str, list[Any]] = defaultdict(list)
         for held in (each for places in self._held.values() for each in places):
             of_variable = held.holder.name if isinstance(held.holder, Variable) else None

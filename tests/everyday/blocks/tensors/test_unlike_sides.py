@@ -8,7 +8,8 @@ import torch
 import tracepack
 from tests.everyday.case import Case, check, loaded
 
-from .of_unlike_sides import CASES, NET, OFF, ON, X, Y
+from .of_unlike_helpers import CASES as IN_HELPERS
+from .of_unlike_sides import CASES, OFF, ON, X, Y
 
 TRACED = [(name, place) for name, (_, examples) in CASES.items() for place in range(len(examples))]
 
@@ -38,16 +39,6 @@ def test_a_choice_before_what_no_block_has_is_said_and_shown() -> None:
         mod(*OFF)
 
 
-def test_a_choice_of_the_rank_that_a_model_is_given_is_said_and_shown() -> None:
-    def process(x, flag):
-        y = x[None] if flag else x
-        return NET(y).softmax(-1)
-
-    with pytest.warns(UserWarning, match="its sides give float32 of rank 3 and float32 of rank 2"):
-        mod = loaded(process, *ON)
-    assert "where flag" in str(mod.signature)
-
-
 def test_a_flag_that_changes_the_rank_before_what_no_block_has_is_said() -> None:
     def process(x, keep):
         y = x.std(-1, keepdim=keep)
@@ -75,3 +66,11 @@ def test_a_trace_tries_other_inputs_without_a_trace_of_them() -> None:
     assert torch.equal(drawn, torch.rand(1))
     assert torch.equal(given, X)
     assert torch.equal(mod(*OFF), process(*OFF))
+
+
+@pytest.mark.parametrize(
+    ("name", "place"), [(name, place) for name, (_, examples) in IN_HELPERS.items() for place in range(len(examples))]
+)
+def test_a_helper_goes_both_ways_whatever_it_is_reached_by(name, place) -> None:
+    process, examples = IN_HELPERS[name]
+    check(Case(process, examples[place], [*examples[:place], *examples[place + 1 :]]))
