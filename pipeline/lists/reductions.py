@@ -31,14 +31,19 @@ def reduced(recorder: Recorder, function: Step, items: TracedList, *initial: Any
 
 def accumulated(recorder: Recorder, function: Step, items: TracedList, *initial: Any) -> Any:
     """The list of all that a function of two makes of a list on the way."""
-    start, rest = _begun(recorder, items, *initial)
+    shown = next(iter(items.concrete or items.samples), None)
+    may_be_empty = not initial and type(shown) in SCALARS
+    begun = recorder.scalar("cat_strings", items.as_it_is(), [type(shown)()]) if may_be_empty else items
+    start, rest = _begun(recorder, begun, *initial)
+    if may_be_empty:
+        rest = recorder.scalar("getitem", items.as_it_is(), slice(1, None))
     loop = Fold(recorder, rest)
     found, out = loop.turn((start, [start]), Carried(("found", "out"), growing=frozenset((1,)), known=frozenset((0,))))
     for item in loop:
         found = function(found, item)
         out.append(found)
         found, out = loop.turn((found, out))
-    return out
+    return recorder.scalar("getitem", out, slice(0, items.length())) if may_be_empty else out
 
 
 def _tallied(counter: TracedCounter, other: Any) -> Any:

@@ -142,6 +142,8 @@ class Binding:
         return converted(value, kind, where)
 
     def _sequence(self, tree: Sequence[Any], value: Any, where: str, flat: list[Any], kind: type[Any]) -> None:
+        if self._convert and kind is tuple and type(value) is list and len(value) == len(tree):
+            value = tuple(value)  # JSON has no tuples
         if not is_sequence(value, kind, where) or len(value) != len(tree):
             got = f"{type(value).__name__} of {len(value)}" if isinstance(value, tuple | list) else type(value).__name__
             fix = (_FREE if kind is list else self._of_tuple(where)) if type(value) is kind else ""

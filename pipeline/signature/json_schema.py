@@ -68,7 +68,8 @@ def _tree(tree: Any, leaf: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
             return _object({str(key): _tree(part, leaf) for key, part in tree.items()})
         case tuple() | list():
             parts = [_tree(part, leaf) for part in tree]
-            return {"type": "array", "prefixItems": parts, "minItems": len(parts), "maxItems": len(parts)}
+            items = {"prefixItems": parts} if parts else {}  # which may not be empty
+            return {"type": "array", **items, "minItems": len(parts), "maxItems": len(parts)}
     return leaf(tree)
 
 

@@ -202,3 +202,10 @@ def test_eight_bits_of_floats_are_converted() -> None:
 )
 def test_integers_beside_floats_that_are_kept(value: Any, dtype: torch.dtype, wanted: list[float]) -> None:
     assert converting(lambda x: x + 0, torch.ones(2, dtype=dtype))(value).tolist() == wanted
+
+
+def test_json_gives_lists_for_tuples() -> None:
+    mod = converting(lambda pair: pair[0] + pair[1], (1, 2.5))
+    assert mod([1, 2.5]) == 3.5
+    with pytest.raises(tracepack.SignatureError, match="another structure.*got list of 3; expected tuple of 2"):
+        mod([1, 2.5, 3])

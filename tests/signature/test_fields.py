@@ -91,6 +91,14 @@ def test_the_schema_takes_what_the_pipeline_gives() -> None:
     assert outputs[0]["items"] == {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}
 
 
+def test_an_empty_list_has_a_valid_schema() -> None:
+    mod = tracepack.trace(lambda x, names=(): {"boxes": [], "n": len(x)}, torch.rand(3))
+    schema = json.loads(json.dumps(mod.json_schema()))["properties"]
+    empty = {"type": "array", "minItems": 0, "maxItems": 0}  # `prefixItems` may not be empty
+    assert empty.items() <= schema["inputs"]["properties"]["names"].items()
+    assert schema["outputs"]["properties"]["boxes"] == empty
+
+
 def test_a_tensor_that_the_function_holds_is_an_output_with_its_type() -> None:
     file = io.BytesIO()
     mod = tracepack.trace(lambda x: {"x": x, "table": TABLE}, torch.rand(3))

@@ -23,6 +23,11 @@ def sized(words):
     return functools.reduce(lambda count, word: count + len(word), words, 0)
 
 
+def running_of_any(words, xs):
+    lengths = list(itertools.accumulate(map(len, words)))
+    return lengths, list(itertools.accumulate(words)), [x + 1 for x in itertools.accumulate(xs, operator.mul)]
+
+
 def running(x):
     out = []
     for found in itertools.accumulate(x.tolist()):
@@ -52,6 +57,9 @@ CASES = {
     "an operator": Case(added, *_TENSORS),
     "a count": Case(sized, *_WORDS),
     "running sums": Case(running, *_NUMBERS),
+    "running sums of what may be empty": Case(
+        running_of_any, (["b", "a", "bb"], [2, 3]), [([], []), (["x"], [5]), (["x", "yy"], [5, 2, 9])]
+    ),
     "running rows": Case(running_rows, *_ROWS),
     "defaults": Case(defaults, *_WORDS),
     "the largest tensor": Case(largest, *_TENSORS),
