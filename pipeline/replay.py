@@ -17,13 +17,14 @@ import torch
 from ..ops.engines.rest import Exactly
 from ..ops.graph.errors import TracepackError
 from ..ops.graph.traverse import bodies
+from ..ops.lowering.patches.lock import Patched
 from ..ops.runtime.interrupts.unheard import Unheard
 from ..ops.runtime.primitives.control_flow import LimitedRounds
 from ..ops.runtime.safety.card_indices import tried_on_cpu
 from ..ops.tracing_hook import models_run, plainly
 from .examples import Examples
 from .patches.builtins import as_written
-from .patches.library.moments import Elsewhere, other_answer
+from .patches.library.elsewhere.moments import other_answer
 from .patches.print import muted
 from .pipeline import Pipeline
 from .recheck.answers import by_chance, difference, shares_otherwise
@@ -43,6 +44,7 @@ from .recording.rollback import States, Undo
 TRIES = 4  # of a function that may give other results by chance, as some reductions in several threads do
 Made = TypeVar("Made")
 CALLS = 3  # in a row, with the example itself
+MOST_MOVED = 8  # things that change on other data than the example: each is followed through many calls
 MOST_ROUNDS = 20  # of a loop on other data than the example: it may never end, or double its tensors each time
 MOST_SECONDS = 10.0  # spent on replays, or as long as the recording took: only large models get fewer replays
 
@@ -62,6 +64,7 @@ class Replay:
         shapes: the flat inputs and the result of each call.
         changed: whether the function changed a list or a dict that it was given.
         moving: what it still changes in Python's objects after some calls with the example.
+        notes: what is to be said of what it reads.
     """
 
     def __init__(
@@ -74,7 +77,7 @@ class Replay:
         self.sides = TakenSides(self.pipeline._runner.plan)
         self.values, self.fills = not is_uninitialised(pipeline.graph), fills(pipeline.graph)
         self.shapes: list[tuple[Sequence[Any], Any]] = []
-        self.moving: Moves = []
+        self.moving, self.notes = Moves(), list[str]()
         self.resizes, self.changed, self.exact = not is_unchecked(pipeline.graph), False, True
         self.trusts = trusts_values(pipeline.graph)
         self.within: AbstractContextManager[Any] = nullcontext()
@@ -122,9 +125,10 @@ class Replay:
             late = self._moved(moving)
             if self.stateful and late is None:  # now, since the states of both may not keep in step
                 late = self._after_many_calls(moving, before)
-            late = late or other_answer(self._within, self.objects.functions, self.examples.leaves)
+            late = late or other_answer(self._within, self.objects.functions, self.examples.leaves, self.notes)
             if late is not None:
                 return late
+            known, tried = self.objects.state(), list[Sequence[Any]]()
             for leaves in self._trials():
                 if time.perf_counter() > self.until:
                     break
@@ -133,22 +137,54 @@ class Replay:
                 ran, found = self._call(leaves)
                 if found:
                     return self._judged(found, leaves)
-                if not ran and self.stateful:
+                if ran:
+                    tried.append(leaves)
+                elif self.stateful:
                     break
             if self.stateful:
                 return None
-            if (late := self._on_unseen_sides()) is not None:
+            late = self._on_unseen_sides(tried)
+            if late is None and any(each not in known for each in self.objects.state()):
+                late = self._on_untaken_ways(tried)
+            if late is not None:
                 return late
             self.objects.restore()  # what calls at other sizes have left may make all further ones fail
             return self._after_many_calls(moving, before)
 
-    def _on_unseen_sides(self) -> Mismatch | None:
-        """Compares calls on data that take sides of choices which no other data took."""
+    def _on_untaken_ways(self, tried: Sequence[Sequence[Any]]) -> Mismatch | None:
+        """Compares many calls with data on which an object changes from call to call, where with the example none does.
+
+        Args:
+            tried: data that function and pipeline take.
+        """
+        seen, kept = set[tuple[int, str]](), len(self.shapes)
+        for leaves in tried if time.perf_counter() < self.until else ():
+            self.objects.restore()
+            before, ran, found = Moves(), True, ""
+            for _ in range(CALLS):
+                before = self.objects.state()
+                ran, found = self._call(leaves) if ran and not found else (ran, found)
+            moving = [each for each in self.objects.state() if each not in before]
+            if ran and found:
+                return Mismatch(found, leaves, repeated=True, place=self.objects.first_change())
+            if ran and (late := self._moved(moving)) is not None:
+                return late
+            new = {(id(place), str(key)) for place, key, _ in moving} - seen
+            late = self._after_many_calls(moving, before, leaves) if ran and new and len(seen) < MOST_MOVED else None
+            if late is not None:
+                return late
+            seen |= new
+        del self.shapes[kept:]
+        return None
+
+    def _on_unseen_sides(self, tried: list[Sequence[Any]]) -> Mismatch | None:
+        """Compares calls on data that take sides of choices which no other data took, and adds them to those tried."""
         if self.trusts:
             return None
         kept, known = len(self.shapes), [*self._known(), *solved_numbers(self.pipeline.graph)]
         for leaves in leading_there(self.sides, self._run, self.examples.leaves, known):
             _, found = self._call(leaves)
+            tried.append(leaves)
             if found:
                 return self._judged(found, leaves)
         del self.shapes[kept:]
@@ -175,7 +211,7 @@ class Replay:
         _, first = self._call(leaves)
         return Mismatch(found, leaves, repeated=not first, place=changed)
 
-    def _after_many_calls(self, moving: Moves, before: Moves) -> Mismatch | None:
+    def _after_many_calls(self, moving: Moves, before: Moves, other: Sequence[Any] = ()) -> Mismatch | None:
         """Compares function and pipeline where an object still changes after some calls with one example.
 
         It counts, sums or collects: both are called often, and with values in it that more calls could give.
@@ -183,11 +219,12 @@ class Replay:
         Args:
             moving: what the last call changed: places, keys, and what stood there after it.
             before: what had changed before that call.
+            other: the inputs of that call, where they are not the example's.
         """
-        kept = len(self.shapes)
+        kept, own = len(self.shapes), [*[other] * bool(other), self.examples.leaves]
         for _ in in_later_states(moving, before, self.objects.plain_values()):
             others = [] if self.trusts else [ones(self.examples.leaves)]  # a factor would not show on zeros
-            for leaves in (self.examples.leaves, *others):
+            for leaves in (*own, *others):
                 _, found = self._call(leaves)
                 if found:
                     return Mismatch(found, leaves, repeated=True, place=moving[0][:2])
@@ -214,7 +251,7 @@ class Replay:
             if ran and found:
                 return Mismatch(found, self.examples.leaves, place=next(iter(changes), None))
             moving = [each for each in self.objects.state() if each not in before]
-            late = other_answer(self._within, self.objects.functions, self.examples.leaves)
+            late = other_answer(self._within, self.objects.functions, self.examples.leaves, self.notes)
             if late is not None or not ran or self.stateful:  # what a model writes to its buffers is in step
                 return late or (self._moved(moving) if ran else None)
             late = self._moved(moving)
@@ -257,7 +294,7 @@ class Replay:
         found = self.difference(wanted, got) or self.difference(handed, given)
         found = found or (shares_otherwise([wanted, handed], [got, given]) if own else "")
         open_to_chance = bool(found) and not self.objects.first_change() and key_orders(wanted) == key_orders(got)
-        if open_to_chance and not isinstance(self.within, Elsewhere) and self._is_chancy(wanted, got, leaves, alike):
+        if open_to_chance and not isinstance(self.within, Patched) and self._is_chancy(wanted, got, leaves, alike):
             found = ""
         self.shapes.append((leaves, got))
         return True, found

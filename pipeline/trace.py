@@ -229,7 +229,7 @@ class _Tracing:
         if found_class := replay.class_mismatch():
             what = f"the function asks for the class of a dict or a list, which no signature holds: {found_class}"
             raise RecordError(what, where=str(first_line(self.user) or ""), fix="Pass the difference as a flag.")
-        self.notes += [CHANGES_GIVEN] * replay.changed
+        self.notes += [*replay.notes, *[CHANGES_GIVEN] * replay.changed]
         refuse_gaps(found.program, self.on_example)
         forget_sizes(graph, parameters, replay.shapes)
         prove_sizes(graph, parameters, self.examples.leaves)

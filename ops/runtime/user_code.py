@@ -122,7 +122,7 @@ def first_line(function: Any) -> SourceLine | None:
     """The first line of a function, or of the class of a callable; None where it has no source."""
     found = attribute(function, "__func__", function)
     code = attribute(found, "__code__") or getattr(type(found).__call__, "__code__", None)
-    return None if code is None else _line_of(code, code.co_firstlineno)
+    return None if code is None else line_of(code, code.co_firstlineno)
 
 
 def source_of(function: Any) -> str:
@@ -140,7 +140,7 @@ def writing_line(functions: Iterable[Any], name: Any) -> SourceLine | None:
         for instruction in dis.get_instructions(function.__code__):
             line = starts.get(instruction.offset) or line
             if instruction.opname in _BINDING and instruction.argval == name:
-                return _line_of(function.__code__, line)
+                return line_of(function.__code__, line)
     return None
 
 
@@ -166,7 +166,8 @@ def stored_attributes(code: CodeType) -> frozenset[str]:
 _BINDING = ("STORE_ATTR", "STORE_DEREF", "STORE_GLOBAL")
 
 
-def _line_of(code: CodeType, number: int) -> SourceLine:
+def line_of(code: CodeType, number: int) -> SourceLine:
+    """A line of a function, by its code."""
     text = linecache.getline(code.co_filename, number).strip()
     return SourceLine(PurePath(code.co_filename).name, number, code.co_name, text[:200])
 

@@ -14,6 +14,7 @@ from ...ops.graph.graph import Graph, Guard, Node, Operator, SourceLine, Value
 from ...ops.graph.operators.names import CODE, is_expression
 from ...ops.graph.traverse import leaves, uses, walk
 from ...ops.graph.types import SCALARS, STR, ScalarType, TensorType
+from ...ops.runtime.safety.changed_constants import changed_constants
 from ...ops.runtime.safety.code_patterns import unbounded_pattern
 from ...ops.runtime.safety.patterns import is_linear, kind_of, pattern_among
 from ...ops.runtime.user_code import user_stacklevel
@@ -54,6 +55,10 @@ _ONLY = "the recording holds for one value only, because "
 OF_ONE_TYPE = "One side gives an int and one a float: with one type on all, as 1.0 for 1, it goes both ways"
 
 
+_KEEPS = (
+    "the function keeps state in a list or a dict, and a run that comes here is refused. Pass what it holds as an "
+    "argument, and return what becomes of it"
+)
 _ROUNDS = ", because it was used as a plain integer"
 """How a line ends that says of a number of rounds that it is fixed."""
 
@@ -180,6 +185,8 @@ def _lines(graph: Graph) -> Iterator[str]:
             )
         elif node.target == Operator(CODE) and (found := unbounded_pattern(node.args[0])):
             yield f"{node.line}: the file needs load(path, trust=True): the time of {found} has no bound"
+        elif node.target == Operator(CODE) and (kept := changed_constants(node.args[0])):
+            yield from (f"{line}: {_KEEPS}" for line in kept)
         elif isinstance(node.target, Operator) and is_expression(node.target.name):
             pattern, flags = pattern_among(node.target.name, node.args)
             if pattern not in unbounded and not is_linear(pattern, flags, kind_of(node.target.name, node.args)):

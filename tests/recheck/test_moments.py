@@ -42,7 +42,37 @@ def helper() -> int:
     return time.localtime().tm_hour
 
 
+def with_a_limit(x):
+    began = time.perf_counter()
+    y = x * 2
+    return y if time.perf_counter() - began < 3.0 else x
+
+
+def with_a_licence(x):
+    if time.time() > 4e9:
+        raise ValueError("the licence has ended")
+    return x * 2
+
+
+def with_an_own_import(x):
+    from datetime import datetime as dates
+
+    return x * 2 if dates.now().year > 2500 else x
+
+
 ASKING = {
+    "a time far ahead": lambda x: x * 2 if time.time() > 2e9 else x,
+    "a time far ahead in nanoseconds": lambda x: x * 2 if time.time_ns() > 2 * 10**18 else x,
+    "a clock of the system far ahead": lambda x: x * 2 if time.clock_gettime(time.CLOCK_REALTIME) > 2e9 else x,
+    "a clock without a date": lambda x: x * 2 if time.monotonic() > 1e9 else x,
+    "the times of the process": lambda x: x * 2 if os.times().elapsed > 1e10 else x,
+    "an hour of the day": lambda x: x * 2 if time.gmtime().tm_hour == 3 else x,
+    "a month": lambda x: x * 2 if time.gmtime().tm_mon == 2 else x,
+    "a day of the week": lambda x: x * 2 if time.localtime().tm_wday == 6 else x,
+    "a year": lambda x: x * 2 if date.today().year in (2031, 2032) else x,
+    "a limit of time": with_a_limit,
+    "a licence": with_a_licence,
+    "a class of dates of its own": with_an_own_import,
     "an hour": lambda x: x * time.gmtime().tm_hour,
     "a year in a helper": lambda x: x * helper(),
     "a text": lambda x: strftime("%Y-%m"),
@@ -99,7 +129,17 @@ def time_by_name(x):
     return y
 
 
+def dated_log(x):
+    began = datetime.datetime.now()
+    y = x * 2
+    LOG.info("%s: took %s at %s", date.today().isoformat(), datetime.datetime.now() - began, datetime.datetime.now())
+    if (datetime.datetime.now() - began).total_seconds() > 5:
+        LOG.warning("slow")
+    return y if isinstance(began, datetime.date) else x
+
+
 HARMLESS = {
+    "a log with dates": dated_log,
     "a log": log_time,
     "a log with a clock by its name": time_by_name,
     "a pause": lambda x: (time.sleep(0.0), x * 2)[1],
