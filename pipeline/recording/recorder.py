@@ -42,6 +42,7 @@ from .aliases import versions
 from .effects import Effects
 from .guards import may_stay_free, pin
 from .leaves.ended import refuse_ended
+from .leaves.long_loops import RecordedNodes
 from .leaves.result_leaf import output_leaf
 from .leaves.settled_keywords import settled
 from .random import Generators
@@ -79,14 +80,13 @@ class Recorder(TorchFunctionMode):
     def __init__(self, settled: bool = False) -> None:
         super().__init__()
         self.settled = settled
-        self.nodes, self.values = list[Node](), Values()
+        self.nodes, self.values = RecordedNodes(), Values()
         self.failed: tuple[BaseException, Any] | None = None
         self.generators = Generators(self.nodes.append)
         self.sources: list[torch.Generator] = []
         self.refused: TracepackError | None = None
         self.printing, self.states = False, States()
-        self._calling, self._depth = "", 0
-        self.ended = False
+        self._calling, self._depth, self.ended = "", 0, False
         self.given: set[int] = set()
         self.grad_mode = self.written_mode = True
         self.asked, self.plainly_used = set[str](), ""

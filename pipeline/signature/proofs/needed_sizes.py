@@ -8,13 +8,14 @@ which may be broadcast. So each is tried: it is needed where the graph fails wit
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from ....ops.graph.errors import GraphError
-from ....ops.graph.graph import BodyCall, Facts, Graph, Guard, Node, Operator, Value
+from ....ops.graph.graph import BodyCall, Facts, Graph, Guard, Node, Operator, SourceLine, Value
 from ....ops.graph.guards import Expression
 from ....ops.graph.operators.names import FRESH, VIEW, effect
 from ....ops.graph.program import Parameter, Parameters
@@ -29,6 +30,8 @@ from .symbolic_run import SymbolicRun
 
 MOST_NODES = 2_000
 """Of a graph that is looked at, those of its ops among them."""
+MOST_OF_LINE = 64
+"""Nodes of one line: of a loop that was recorded round by round, the first rounds tell what the others need, too."""
 _OF_TORCH = ("torch.", "aten.", "py.")
 _LEAST = 4
 """How many other sizes have to fail."""
@@ -80,13 +83,16 @@ def _without_data(graph: Graph, unknown: Collection[int] = ()) -> Graph:
         unknown: the ids of inputs of which nothing is known.
     """
     unknown = {id(value) for value in graph.inputs if not isinstance(value.type, TensorType)} | {*unknown}
-    kept = list[Node]()
+    kept, lines = list[Node](), Counter[SourceLine | None]()
     for node in graph.nodes:
         used = {id(leaf) for leaf in uses(node) if isinstance(leaf, Value)}
+        lines.update([node.line])
         if node.target == Operator("cond"):
             kept.append(_choice(node, unknown))
             unknown |= {id(leaf) for leaf in leaves(node.output)}
-        elif node.varying or not _tells_sizes(node) or used & unknown:
+        elif (
+            node.varying or not _tells_sizes(node) or used & unknown or (node.line and lines[node.line] > MOST_OF_LINE)
+        ):
             if isinstance(node.target, BodyCall) and not used & unknown:
                 kept.append(_beginning(node, node.target))
             unknown |= {id(leaf) for leaf in leaves(node.output)} | (used if _changes(node) else set())
