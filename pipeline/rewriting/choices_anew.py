@@ -21,6 +21,8 @@ from ...ops.graph.graph import SourceLine
 from ..patches.plain_code.called_models import CALLS
 from ..patches.source.written_anew import choices_of, written_anew
 from ..recheck.mismatch import NO_INPUT, OF_MOMENT, UNSEEN
+from ..recheck.reach.spared.spared_things import Spared
+from ..recording.leaves.long_loops import said_once
 from ..rules.advice.before_calls import drawn_before
 from ..rules.advice.refused_choices import cause_of, unfollowed
 from .asked_lines import PLACE, Line, asked_in, fixing, functions_of, of_branch, places_in, reasons_on
@@ -37,10 +39,21 @@ _OF_CONTROL = ("cond: ", "while_loop: ", "a branch ", "a choice ")
 def with_choices_anew(process: Callable[..., Any], attempt: Callable[[list[Any]], Attempted]) -> Attempted:
     """What an attempt gives, or one in which the function is written anew, where that holds for more.
 
+    What its calls would use up is the user's.
+
     Args:
         process: the user's function.
         attempt: records it, and is given earlier recordings with which the pipeline has to agree.
     """
+    with Spared(process) as spared, said_once():
+        try:
+            return _found(process, attempt)
+        except RecordError as error:
+            spared.tell(error)
+            raise
+
+
+def _found(process: Callable[..., Any], attempt: Callable[[list[Any]], Attempted]) -> Attempted:
     best: Attempted | None = None
     problem: Exception | None = None
     try:

@@ -147,6 +147,10 @@ class Objects:
         """Whether an object that is no tensor is among what was found."""
         return id(thing) in self._met
 
+    def places(self) -> list[Location]:
+        """The places that were found."""
+        return [*self._places]
+
     def shared_with(self, other: Objects) -> list[Any]:
         """What both have found, but for tensors."""
         return [thing for key, thing in self._met.items() if key in other._met]
@@ -263,7 +267,7 @@ class Objects:
                 thing,
             )
         else:
-            self._add(name, lambda: dict(enumerate(thing)), lambda items: refill(thing, items.values()), thing)
+            self._add(name, lambda: dict(enumerate([*thing])), lambda items: refill(thing, items.values()), thing)
 
     def _foreign(self, thing: Any, name: str) -> None:
         """An object of Python, torch or numpy: what it leads to, and the attributes that it has now."""
@@ -314,12 +318,8 @@ class Objects:
         self.functions.append(function)
         name = function.__name__
         defaults = ["__defaults__", "__kwdefaults__"]
-        self._add(
-            f"a default of {name}",
-            partial(attributes, function, defaults),
-            partial(set_attributes, function, defaults),
-            in_object(function),
-        )
+        get, write = partial(attributes, function, defaults), partial(set_attributes, function, defaults)
+        self._add(f"a default of {name}", get, write, in_object(function))
         self._ways.add(self._at, [vars(function)])
         self._visit(vars(function), f"an attribute of {name}")
         for variable, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
