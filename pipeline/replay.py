@@ -144,8 +144,9 @@ class Replay:
             if self.stateful:
                 return None
             late = self._on_unseen_sides(tried)
-            if late is None and any(each not in known for each in self.objects.state()):
-                late = self._on_untaken_ways(tried)
+            now = self.objects.state()
+            if late is None and any(each not in known for each in now) and self.objects.state() == now:
+                late = self._on_untaken_ways(tried)  # no other thread writes there
             if late is not None:
                 return late
             self.objects.restore()  # what calls at other sizes have left may make all further ones fail
@@ -157,8 +158,8 @@ class Replay:
         Args:
             tried: data that function and pipeline take.
         """
-        seen, kept = set[tuple[int, str]](), len(self.shapes)
-        for leaves in tried if time.perf_counter() < self.until else ():
+        seen, kept, until = set[tuple[int, str]](), len(self.shapes), time.perf_counter() + MOST_SECONDS / 4
+        for leaves in (each for each in tried if time.perf_counter() < until):
             self.objects.restore()
             before, ran, found = Moves(), True, ""
             for _ in range(CALLS):
@@ -167,10 +168,10 @@ class Replay:
             moving = [each for each in self.objects.state() if each not in before]
             if ran and found:
                 return Mismatch(found, leaves, repeated=True, place=self.objects.first_change())
-            if ran and (late := self._moved(moving)) is not None:
-                return late
             new = {(id(place), str(key)) for place, key, _ in moving} - seen
-            late = self._after_many_calls(moving, before, leaves) if ran and new and len(seen) < MOST_MOVED else None
+            late = self._moved(moving) if ran else None
+            if ran and new and len(seen) < MOST_MOVED:
+                late = late or self._after_many_calls(moving, before, leaves)
             if late is not None:
                 return late
             seen |= new
