@@ -33,7 +33,7 @@ def accumulated(recorder: Recorder, function: Step, items: TracedList, *initial:
     """The list of all that a function of two makes of a list on the way."""
     shown = next(iter(items.concrete or items.samples), None)
     may_be_empty = not initial and type(shown) in SCALARS
-    begun = recorder.scalar("cat_strings", items.as_it_is(), [type(shown)()]) if may_be_empty else items
+    begun = recorder.scalar("cat_strings", items.as_it_is(), [_blank(shown)]) if may_be_empty else items
     start, rest = _begun(recorder, begun, *initial)
     if may_be_empty:
         rest = recorder.scalar("getitem", items.as_it_is(), slice(1, None))
