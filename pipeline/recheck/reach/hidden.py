@@ -7,6 +7,7 @@ next call where this one ended.
 
 from __future__ import annotations
 
+import decimal
 import gc
 import operator
 import os
@@ -55,6 +56,8 @@ def access(thing: Any) -> Access | None:
             return PERMITS, lambda: {"": thing._value}, lambda items: None
         case SimpleQueue():
             return QUEUE, lambda: {"": thing.qsize()}, lambda items: None
+        case decimal.Context():
+            return "the context of decimal", lambda: _settings(thing), lambda items: _set_all(thing, items)
         case os._Environ():
             return "the environment", lambda: dict(thing), _set_environment
         case CoroutineType() | AsyncGeneratorType() | np.nditer() | np.flatiter() | np.ndenumerate() | np.ndindex():
@@ -132,6 +135,19 @@ def _blame(error: BaseException, items: dict[Any, Any]) -> None:
     error.args = items["args"]
     vars(error).clear()
     vars(error).update((name, item) for name, item in items.items() if name != "args")
+
+
+_SETTINGS = ("prec", "rounding", "Emin", "Emax", "capitals", "clamp")
+
+
+def _settings(context: decimal.Context) -> dict[Any, Any]:
+    """What is set in a context by hand; operations set flags in it."""
+    return {name: getattr(context, name) for name in _SETTINGS}
+
+
+def _set_all(context: decimal.Context, items: dict[Any, Any]) -> None:
+    for name, item in items.items():
+        setattr(context, name, item)
 
 
 def _set_environment(items: dict[Any, Any]) -> None:

@@ -7,6 +7,7 @@ real calls, but these need no guess: an order that rotates, or bytes, are not kn
 from __future__ import annotations
 
 import time
+from array import array
 from collections.abc import Iterable, Iterator
 from numbers import Number
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from .hidden import ITERATOR, MOVED, PERMITS, QUEUE
+from .hidden import ARRAY, BYTEARRAY, ITERATOR, MOVED, PERMITS, QUEUE
 from .places import Location
 
 MANY = 4096  # items or characters; a multiple of the size of every item of an array
@@ -69,7 +70,7 @@ def in_later_states(moving: Moves, before: Moves, known: Iterable[Any]) -> Itera
     for place, key, now in moving[:MOST_AGED]:
         then = earlier.get((id(place), key))
         down = isinstance(now, int | float) and isinstance(then, int | float) and now < then
-        _age(place, key, grows=(id(place), key) not in earlier, down=down)
+        _age(place, key, then, grows=(id(place), key) not in earlier, down=down)
     yield
 
 
@@ -80,19 +81,39 @@ def _counts_before(known: Iterable[Any]) -> list[int]:
 
 def _count_to(place: Location, key: Any, count: int, grows: bool) -> None:
     content = place.read()
-    if grows:
+    if place.name in (ARRAY, BYTEARRAY):
+        if (filled := _filled(place.holder, count)) is not None:
+            place.attempt({key: filled})
+    elif grows:
         if key in content and len(content) < count <= MOST_GROWN:
             place.attempt(_grown(content, key, count - len(content)))
     elif type(content.get(key)) in (int, float):
         place.attempt({**content, key: float(count) if type(content[key]) is float else count})
 
 
-def _age(place: Location, key: Any, grows: bool, down: bool = False) -> None:
+def _filled(items: Any, count: int) -> bytes | None:
+    """The bytes of an array or a bytearray in which each item is a number; None where it takes no such number."""
+    try:
+        made = bytearray([count]) if isinstance(items, bytearray) else array(items.typecode, [count])
+    except (TypeError, OverflowError, ValueError):
+        return None
+    return bytes(made * len(items))
+
+
+def _many_bytes(items: Any, then: bytes | None, now: bytes) -> bytes:
+    """What more calls may leave in an array or a bytearray: large numbers, or many more where a call adds some."""
+    if then is not None and len(then) == len(now):
+        return b"\x7f" * len(now)
+    return now + now[-getattr(items, "itemsize", 1) :] * MOST_GROWN
+
+
+def _age(place: Location, key: Any, then: Any, grows: bool, down: bool = False) -> None:
     """Sets what stands under a key of a place to what many more calls may leave there.
 
     Args:
         place: the place.
         key: what changes in it.
+        then: what stood there before the last call.
         grows: whether the last call brought the key, so that more calls bring more.
         down: whether the last call left a smaller number there.
     """
@@ -101,7 +122,9 @@ def _age(place: Location, key: Any, grows: bool, down: bool = False) -> None:
         if list(content) == list(range(len(content))):  # each call takes an item off a list
             place.attempt({})
         return
-    if down:
+    if place.name in (ARRAY, BYTEARRAY):
+        place.attempt({key: _many_bytes(place.holder, then, content[key])})
+    elif down:
         if (other := _used_up(content[key])) is not None:
             place.attempt({**content, key: other})
     elif grows:

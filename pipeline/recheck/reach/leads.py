@@ -17,6 +17,8 @@ from ....ops.runtime.user_code import attribute, codes_in, names_in
 
 _OF_MODULES = frozenset(("modules", "import_module", "__import__"))
 _BY_TEXT = _OF_MODULES | {"globals", "vars", "__globals__", "__dict__", "setattr", "exec", "eval"}
+_OF_FIELDS = ("configparser", "email.", "logging.handlers", "torch.optim.")
+"""The modules of classes whose objects hold lists and dicts that a function may well change."""
 _VIEWS: tuple[type, ...] = (MappingProxyType, type({}.keys()), type({}.values()), type({}.items()))
 
 
@@ -30,6 +32,8 @@ def leads(thing: Any) -> list[Any]:
             found.append(thing())
         case _ if isinstance(thing, _VIEWS):
             found += gc.get_referents(thing)
+    if type(thing).__module__.startswith(_OF_FIELDS) and hasattr(thing, "__dict__"):
+        found.append(vars(thing))
     return [each for each in found if each is not None and not isinstance(each, ModuleType | type)]
 
 
@@ -76,8 +80,10 @@ def texts_for_names(code: CodeType) -> list[str]:
 
 
 def drawn_from(module: ModuleType, names: Sequence[str]) -> list[Any]:
-    """What the functions of a module that code names draw random numbers from; the environment, where it reads that."""
+    """What the functions of a module that code names draw random numbers from, or read: environment, context."""
     found = [getattr(vars(module).get(name), "__self__", None) for name in names]
-    drawn = [each for each in found if isinstance(each, random.Random | np.random.RandomState)]
+    drawn: list[Any] = [each for each in found if isinstance(each, random.Random | np.random.RandomState)]
     reads = module.__name__ == "os" and not {"environ", "getenv", "putenv"}.isdisjoint(names)
+    if module.__name__ == "decimal" and not {"getcontext", "setcontext", "localcontext"}.isdisjoint(names):
+        drawn.append(vars(module)["getcontext"]())
     return [*drawn, vars(module)["environ"]] if reads else drawn

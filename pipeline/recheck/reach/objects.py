@@ -29,6 +29,7 @@ from ..glimpses import brief
 from .hidden import BYTES, access, counts
 from .later import Moves
 from .leads import drawn_from, leads, modules_in, texts_for_names
+from .pickled import pickled
 from .places import (
     Location,
     Variable,
@@ -231,7 +232,7 @@ class Objects:
                 self._object(thing)
         elif isinstance(thing, type):
             self._class(thing)
-        elif found := access(thing):
+        elif found := access(thing) or pickled(thing):
             self._add(*found, thing if found[0] in BYTES and not isinstance(thing, IOBase) else None)
         elif isinstance(thing, ModuleType):
             if is_made_by_hand(thing):
