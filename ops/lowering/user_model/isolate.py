@@ -16,6 +16,7 @@ from ...graph.errors import LoweringError
 from ...runtime.interrupts.changes import Change, Kept
 from ..held_objects import equal_content
 from ..patches.modules import Missed
+from .held_parts import HeldPart, parts_of
 
 
 class InferenceForm(Change):
@@ -222,28 +223,23 @@ class GuardedState(KeptAttributes):
             ) from exc[1]
 
 
-def _restore(module: Any, key: str, saved: tuple[Any, Any]) -> None:
-    value, content = saved
+def _restore(module: Any, key: str, saved: tuple[Any, list[HeldPart]]) -> None:
+    value, parts = saved
     module.__dict__[key] = value
-    if content is None:
-        return
-    if isinstance(value, list):
-        value[:] = content
-    elif isinstance(value, dict):
-        value.clear()
-        value.update(content)
+    for part in parts:
+        if not part.same:
+            part.restore()
 
 
-Saved = tuple[Any, str, tuple[Any, Any]]
-"""A module, the name of an attribute, and its value with the content of a container."""
+Saved = tuple[Any, str, tuple[Any, list[HeldPart]]]
+"""A module, the name of an attribute, and its value with what that holds."""
 
 
 def _attributes(model: Any) -> list[Saved]:
     found = []
     for module, key in _names(model):
         value = module.__dict__[key]
-        content = list(value) if isinstance(value, list) else dict(value) if type(value) is dict else None
-        found.append((module, key, (value, content)))
+        found.append((module, key, (value, parts_of(value))))
     return found
 
 
@@ -266,7 +262,6 @@ def _names(model: Any) -> list[tuple[Any, str]]:
     ]
 
 
-def _same(module: Any, key: str, saved: tuple[Any, Any]) -> bool:
-    value, content = saved
-    now = module.__dict__.get(key)
-    return equal_content(now, value) and (content is None or equal_content(now, content))
+def _same(module: Any, key: str, saved: tuple[Any, list[HeldPart]]) -> bool:
+    value, parts = saved
+    return equal_content(module.__dict__.get(key), value) and all(part.same for part in parts)
