@@ -74,6 +74,12 @@ class GivenUp(list[Any]):
         try:
             with noting_mixed(self.mixed), calls_of_trace():
                 yield
+        except StopIteration as error:  # its first call may well have had an item
+            raise RecordError(
+                "the function takes an item of an iterator that has no more, or had none any more after some calls",
+                where=self.first_line,
+                fix="Make it in the function, or pass what it gives as an argument.",
+            ) from error
         except RecordError as error:
             if error.where in self.mixed:
                 what, where, got, expected = error.what, error.where, error.got, error.expected
@@ -86,6 +92,12 @@ class GivenUp(list[Any]):
             for objects in self._reached:
                 objects.empty_caches()
 
+    @property
+    def first_line(self) -> str:
+        """The first line of the function."""
+        functions = self.first.functions if self.first is not None else []
+        return str((functions and first_line(functions[0])) or "")
+
 
 def with_nothing_used_up(found: Found, tried: Sequence[GivenUp]) -> Found:
     """What came of some attempts, unless their calls reached the end of something from which each takes more."""
@@ -94,7 +106,7 @@ def with_nothing_used_up(found: Found, tried: Sequence[GivenUp]) -> Found:
         return found
     raise RecordError(
         f"the function keeps state in {place.name}: each call goes on where the one before ended, up to its end",
-        where=str((first.functions and first_line(first.functions[0])) or ""),
+        where=tried[0].first_line,
         fix="Make it in the function, or pass what it gives as an argument.",
     )
 

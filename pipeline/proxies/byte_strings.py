@@ -66,6 +66,13 @@ class TracedBytes:
         """The text of which each letter is a byte."""
         return self.decode(LETTERS)
 
+    def __repr__(self) -> str:
+        return repr(str(self.tracer.pin(self.letters(), "it was turned into text")).encode(LETTERS))
+
+    def shown(self) -> Any:
+        """Their representation, which is that of the text of letters, in ASCII."""
+        return self.tracer.scalar("join_texts", "b", self.tracer.scalar("format", self.letters(), "", "a"))
+
     def hex(self, *separators: Any) -> Any:
         """As for bytes."""
         if separators:

@@ -29,8 +29,8 @@ class HeldPart:
         """Whether it holds the same."""
         now, before = _read(self.thing), self.before
         if isinstance(now, np.ndarray):
-            return now.tobytes() == before.tobytes()
-        return equal_content(now, before)
+            return bool(now.tobytes() == before.tobytes())
+        return bool(equal_content(now, before))
 
     def restore(self) -> None:
         """Gives back what it held."""

@@ -11,8 +11,8 @@ from typing import Any
 from ....ops.graph.errors import RecordError
 from ....ops.runtime.user_code import user_line
 
-MOST_WITHIN = 3
-"""Of one choice, how many are recorded within each other."""
+MOST_WITHIN = 18
+"""Of one choice, how many are recorded within each other: one more than a file may hold."""
 
 
 class _Open(threading.local):

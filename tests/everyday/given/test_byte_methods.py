@@ -85,3 +85,14 @@ def test_a_run_takes_what_holds_bytes(kind) -> None:
     assert mod(kind(b"ab\xff")) == mod.run({"data": kind(b"ab\xff")}) == (3, "6162ff")
     files = loaded(lambda files: [len(data) for data in files], [b"a", b"bc"])
     assert files([kind(b"abc"), kind(b""), kind(b"q")]) == [3, 0, 1]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [repr, str, ascii, lambda data: f"<{data}>", lambda data: f"{data!r:>12}|", lambda data: "{}".format(data)],  # noqa: UP032  # the forms are what is tested
+    ids=["repr", "str", "ascii", "an f-string", "with a width", "a format"],
+)
+def test_their_text_is_recorded(function) -> None:
+    mod = tracepack.trace(lambda data: function(data), b"ab")
+    for data in (b"ab", b"", b"'\"\\\n\t\x00\x7f\xff", b"it's", bytes(range(256))):
+        assert mod(data) == function(data)

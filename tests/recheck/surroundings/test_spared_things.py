@@ -129,3 +129,13 @@ print(lock.locked(), event.is_set(), permits._value, own._is_owned())
 def test_locks_events_and_semaphores_are_as_they_were() -> None:
     done = subprocess.run([sys.executable, "-c", LOCKS], capture_output=True, text=True, check=False, timeout=120)
     assert done.stdout.split() == ["refused", "False", "False", "3", "False"], done.stderr[-2000:]
+
+
+FEW = iter([1, 2, 3, 4, 5])
+
+
+def test_an_iterator_that_some_calls_use_up_is_refused_as_such() -> None:
+    with pytest.raises(tracepack.RecordError, match="takes an item of an iterator that has no more") as caught:
+        tracepack.trace(lambda xs: (len(xs), next(FEW)), [1, 2])
+    assert "Make it in the function, or pass what it gives as an argument." in str(caught.value)
+    assert list(FEW) == [1, 2, 3, 4, 5]

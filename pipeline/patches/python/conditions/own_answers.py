@@ -12,6 +12,7 @@ from typing import Any
 from .....ops.graph.graph import Guard, Node
 from .....ops.runtime.user_code import is_users, user_line
 from ....proxies.base import is_traced
+from ....proxies.byte_strings import TracedBytes
 from ....proxies.trees import concrete
 from ....recording.recorder import Recorder
 
@@ -56,6 +57,8 @@ def own_length(recorder: Recorder, thing: Any) -> Any:
 
 def own_text(thing: Any, spec: Any = "", conversion: str = "") -> Any:
     """The text of an object whose class says it, for a format without a conversion or with one; None elsewhere."""
+    if type(thing) is TracedBytes and (conversion or not spec):
+        return thing.shown()
     formats = not conversion and (is_traced(spec) or spec or not _is_formatted_as_text(thing))
     if conversion not in _TEXT_METHODS or formats:
         return None
