@@ -15,6 +15,7 @@ _UNLIKE = "the branches return different structures or dtypes"
 OF_KINDS = "It cannot go both ways, since its sides give "
 """How the reason begins of a choice between values of two kinds."""
 _FAILS = "a branch fails on the example"
+_ITSELF = "a function calls itself on a side"
 _RECURSION = "A loop that fills a list or a dict does, and so does the recursion without lru_cache"
 _PLAIN = " in a plain value"
 _OF_ONE = " of rank 0"
@@ -36,10 +37,10 @@ def cause_of(error: RecordError, line: SourceLine) -> str:
         written = form_of(line, partial(_of_one_kind, one, other))
         form = f"Write {written}" if written else error.fix or "Give the same kind of value on both"
         return f"{OF_KINDS}{one} and {other}. {form.rstrip('.')}"
+    if what.startswith(_ITSELF) or (what.startswith(_FAILS) and "RecursionError" in what):
+        return f"It cannot go both ways, since the function calls itself on one. {_RECURSION}"
     if what.startswith(_FAILS):
         side = what.removeprefix(_FAILS)
-        if "RecursionError" in side:
-            return f"It cannot go both ways, since the function calls itself on one. {_RECURSION}"
         return f"It cannot go both ways, since a side fails on the example{side}. Trace with one on which both run"
     return f"It cannot go both ways: {what}. {error.fix}".rstrip(". ")
 
