@@ -15,6 +15,7 @@ from ...runtime.user_code import is_own
 from ..held_objects import equal_content
 
 MOST_PARTS = 1000
+_PLAIN = (str, int, float, bool, bytes, type(None))
 MOST_BYTES = 1 << 20  # of an array
 
 
@@ -62,10 +63,8 @@ def parts_of(value: Any) -> list[HeldPart]:
 
 
 def _items(held: Any) -> Iterator[Any]:
-    if isinstance(held, dict):
-        yield from held.values()
-    elif isinstance(held, list):
-        yield from held
+    found = held.values() if isinstance(held, dict) else held if isinstance(held, list) else ()
+    return (item for item in found if type(item) not in _PLAIN)  # a vocabulary has many
 
 
 def _may_change(thing: Any) -> bool:

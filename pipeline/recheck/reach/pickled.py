@@ -22,7 +22,7 @@ _LEFT_OUT = frozenset(("tokenizers", "onnxruntime", "tracepack", "torch", "numpy
 def pickled(thing: Any) -> Access | None:
     """A name for an object, and functions that read and set what it holds; None for other kinds."""
     kind = type(thing)
-    if (pandas := sys.modules.get("pandas")) and isinstance(thing, pandas.DataFrame | pandas.Series):
+    if (pandas := sys.modules.get("pandas")) and kind in (pandas.DataFrame, pandas.Series):
         return _watched(thing, partial(_columns, thing), _to_table(thing, thing.copy()))
     if callable(thing) or kind.__module__.partition(".")[0] in _LEFT_OUT or not hasattr(kind, "__setstate__"):
         return None
@@ -56,11 +56,13 @@ def _columns(table: Any) -> list[Any]:
     """What a table holds, in whatever blocks it keeps its columns."""
     frame = table if table.ndim == 2 else table.to_frame()
     columns = [frame.iloc[:, place].to_numpy() for place in range(frame.shape[1])]
-    return [list(frame.columns), list(frame.index), *columns, *map(str, frame.dtypes)]
+    return [list(frame.columns), list(frame.index), *columns, *map(str, frame.dtypes), table.attrs]
 
 
 def _to_table(table: Any, before: Any) -> Callable[[dict[Any, Any]], None]:
     def write(items: dict[Any, Any]) -> None:
         vars(table)["_mgr"] = before.copy()._mgr
+        table.attrs.clear()
+        table.attrs.update(before.attrs)
 
     return write
