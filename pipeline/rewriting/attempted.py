@@ -67,18 +67,12 @@ class Attempted:
         return sum(isinstance(size, int) for found in types for size in found.shape)
 
 
-def is_better(found: Attempted, before: Attempted, of_kinds: bool = False) -> bool:
+def is_better(found: Attempted, before: Attempted) -> bool:
     """Whether a recording fixes less than the one before.
 
-    A text, a number or a list that any run may give is worth the settings that a block asks for; a size is not, unless
-    it chooses between values of two kinds, for which there is no other form.
-
-    Args:
-        found: the recording.
-        before: the one before.
-        of_kinds: whether it goes both ways of such a choice, and that does not.
+    A text, a number or a list that any run may give is worth the settings that a block asks for; a size is not.
     """
-    with_settings = found.fixed() >= before.fixed() and not of_kinds
+    with_settings = found.fixed() >= before.fixed()
     return found.guards(with_settings) < before.guards(with_settings) and found.sizes() <= before.sizes()
 
 

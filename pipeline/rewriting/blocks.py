@@ -20,7 +20,6 @@ from ..patches.plain_code.statements.regions import Statements
 from ..patches.source.written_anew import block_code, written_anew
 from ..recheck.mismatch import NO_INPUT, noting_differences
 from ..rules.advice.before_calls import OP_BEFORE
-from ..rules.advice.refused_choices import OF_KINDS
 from .asked_lines import Line, fixing, functions_of, places_in
 from .attempted import Attempted, is_better
 from .called_names import names_by_function
@@ -46,7 +45,6 @@ class Blocks:
         attempt: as above.
         best: what was found without, if anything was.
         lines: the choices and loops that are written anew in that.
-        causes: why choices hold for one way, by their places: ``"file.py:3"``.
     """
 
     def __init__(
@@ -55,10 +53,7 @@ class Blocks:
         attempt: Callable[[list[Any]], Attempted],
         best: Attempted | None,
         lines: set[Line],
-        causes: Mapping[str, str],
     ) -> None:
-        chosen = [place.rpartition(":") for place, cause in causes.items() if cause.startswith(OF_KINDS)]
-        self.of_kinds = {(name, int(number)) for name, _, number in chosen}
         self.attempt, self.best, self.lines = attempt, best, lines
         self.process, self.functions = process, list(functions_of(process))
         self.left = 0
@@ -138,13 +133,10 @@ class Blocks:
             return None
         if region.tensors == 3:
             found.lines += self._on_choices(found)
-        if found_different or (self.best is not None and not self._is_better(found, self.best)):
+        if found_different or (self.best is not None and not is_better(found, self.best)):
             return None
         self.best = found
         return blocks, fixing(found)
-
-    def _is_better(self, found: Attempted, before: Attempted) -> bool:
-        return is_better(found, before, bool((fixing(before) - fixing(found)) & self.of_kinds))
 
     def _regions(self, places: set[tuple[str, int]], tensors: int) -> Iterator[Statements]:
         """The statements to try: those with tensors the smaller ones first, for what is recorded is worth more."""

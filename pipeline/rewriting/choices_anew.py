@@ -64,7 +64,7 @@ def _found(process: Callable[..., Any], attempt: Callable[[list[Any]], Attempted
     if asked:
         search = _Search(process, attempt, best)
         best, causes, lines = search.result(asked), search.causes, search.taken
-    blocks = Blocks(process, attempt, best, lines, causes)
+    blocks = Blocks(process, attempt, best, lines)
     best = blocks.result(places_in(problem) if best is None else fixing(best))
     problem = blocks.problem or problem
     if best is None:

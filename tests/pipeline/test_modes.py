@@ -127,9 +127,9 @@ def test_a_pipeline_that_calls_a_pipeline_is_saved_with_its_ops(case, reloaded):
 
 
 def test_what_a_pipeline_has_fixed_is_fixed_in_the_outer_one():
-    inner = tracepack.trace(lambda x: torch.fft.fft(x).real if x.shape[0] == 3 else x.sum(), torch.ones(3))
+    inner = tracepack.trace(lambda x: x * 2 if x.shape[0] == 3 else x.sum(), torch.ones(3))
     outer = tracepack.trace(lambda x: inner(x) + 1, torch.ones(3))
-    assert outer(torch.ones(3)).tolist() == [4, 1, 1]
+    assert outer(torch.ones(3)).tolist() == [3, 3, 3]
     with pytest.raises(tracepack.TracepackError, match="dimension 0 has a wrong size|guard|holds"):
         outer(torch.ones(4))
 

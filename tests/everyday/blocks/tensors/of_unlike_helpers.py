@@ -1,4 +1,4 @@
-"""Choices between values of two kinds by sizes, and in helpers without a name of their own."""
+"""Choices between values of two kinds in helpers without a name of their own."""
 
 from __future__ import annotations
 
@@ -124,20 +124,6 @@ def of_class(x, n):
     return Post.of_class(x, n)
 
 
-def by_size(x):
-    return x.sum(0) if x.shape[0] > 3 else x
-
-
-def only_row(x):
-    if len(x) == 1:
-        return x[0]
-    return x
-
-
-def by_count(x):
-    return x.double() if x.numel() > 3 else x.float()
-
-
 CASES = {
     "lambda": (in_lambda, [(X, 7), (Y, 1)]),
     "after a lambda": (after_lambda, [ON, OFF]),
@@ -156,8 +142,5 @@ CASES = {
     "module by name": (lambda x, norm: HEAD(x, norm=norm), [ROWS, MORE]),
     "module by data": (lambda x: CHOOSING(x), [(X,), (Y,)]),
     "module in a module": (lambda x, norm: WRAPPED(x, norm), [ROWS, MORE]),
-    "size": (by_size, [(X,), (Y,)]),
-    "length": (only_row, [(X,), (Y[:1],), (Y,)]),
-    "count": (by_count, [(X,), (Y,)]),
     "closure": (lambda x, flag: TRIPLED(x, flag), [ON, OFF]),
 }
