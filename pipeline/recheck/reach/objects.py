@@ -29,7 +29,6 @@ from ..glimpses import brief
 from .hidden import BYTES, access, counts
 from .later import Moves
 from .leads import drawn_from, leads, modules_in, texts_for_names
-from .pickled import pickled
 from .places import (
     Location,
     Variable,
@@ -49,6 +48,7 @@ from .places import (
     slots_of,
     some_names,
 )
+from .spared.pickled import pickled
 from .whose import (
     has_attributes,
     is_constant,
