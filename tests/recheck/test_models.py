@@ -66,13 +66,17 @@ def in_default(model, calls=[0]):  # noqa: B006 - that is what is tried
     return calls[0]
 
 
-@pytest.mark.parametrize(
-    "count", [in_class, in_list_of_class, in_array, in_iterator, in_function, in_environment, in_default]
-)
+@pytest.mark.parametrize("count", [in_class, in_list_of_class, in_iterator, in_function, in_environment, in_default])
 def test_state_of_a_model_that_shows_after_many_calls(count, monkeypatch):
     monkeypatch.setenv("TRACEPACK_TEST_CALLS", "0")
     op = tracepack.script(Counting(count))
     with pytest.raises(tracepack.RecordError, match="the function keeps state in"):
+        tracepack.trace(lambda x: op(x), X)
+
+
+def test_an_array_in_which_a_model_counts_is_named_as_its_attribute():
+    op = tracepack.script(Counting(in_array))
+    with pytest.raises(tracepack.LoweringError, match="the model changes its attribute 'number' while it runs"):
         tracepack.trace(lambda x: op(x), X)
 
 
