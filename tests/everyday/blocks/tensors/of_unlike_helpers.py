@@ -10,9 +10,9 @@ X, Y = torch.tensor([2.0, -1.0, 3.5]), torch.tensor([-1.0, -2.0, -0.5, -3.0])
 ON, OFF = (X, True), (Y, False)
 
 kind_by_number = lambda x, n: x.double() if n > 3 else x.float()  # noqa: E731  # as users write them
-rank_by_flag = lambda x, flag: x.sum() if flag else x * 2  # noqa: E731
-rank_by_text = lambda x, mode: x.sum() if mode == "sum" else x * 2  # noqa: E731
-rank_by_data = lambda x: x.sum() if (x > 1).any() else x * 2  # noqa: E731
+rank_by_flag = lambda x, flag: x.sum() if flag else x * 2  # noqa: E731  # as users write them
+rank_by_text = lambda x, mode: x.sum() if mode == "sum" else x * 2  # noqa: E731  # as users write them
+rank_by_data = lambda x: x.sum() if (x > 1).any() else x * 2  # noqa: E731  # as users write them
 always = partial(rank_by_flag, flag=True)
 
 
