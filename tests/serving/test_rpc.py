@@ -25,29 +25,30 @@ FEED = {"x": np.arange(20, dtype="f4").reshape(5, 4) / 7, "h": np.linspace(-1, 1
 def serving_rpc(models: dict[str, Any], **settings: Any) -> Iterator[str]:
     """A gRPC server on a loop of its own; gives its address."""
     from tracepack.serving.models.repository import Repository
+    from tracepack.serving.process.server import run_to_end
     from tracepack.serving.rpc.service import rpc_server
     from tracepack.serving.telemetry.watcher import Watcher
 
     config = ServingConfig.of(settings)
     repository = Repository({name: {"1": model} for name, model in models.items()}, config)
     repository.load_all()
-    loop, started, ended = asyncio.new_event_loop(), queue.Queue(), asyncio.Event()
+    started: queue.Queue[Any] = queue.Queue()
 
     async def run() -> None:
-        server = rpc_server(repository, config, Watcher(config))
-        started.put(server.add_insecure_port("127.0.0.1:0"))
+        server, ended = rpc_server(repository, config, Watcher(config)), asyncio.Event()
+        started.put((server.add_insecure_port("127.0.0.1:0"), asyncio.get_running_loop(), ended))
         await server.start()
         await ended.wait()
         await server.stop(None)
 
-    thread = threading.Thread(target=loop.run_until_complete, args=(run(),))
+    thread = threading.Thread(target=lambda: run_to_end(run()))
     thread.start()
+    port, loop, ended = started.get()
     try:
-        yield f"127.0.0.1:{started.get()}"
+        yield f"127.0.0.1:{port}"
     finally:
         loop.call_soon_threadsafe(ended.set)
         thread.join()
-        loop.close()
 
 
 @pytest.fixture(scope="module")
@@ -253,3 +254,25 @@ def test_a_call_without_a_message_is_refused(address) -> None:
         channel.stream_unary("/inference.GRPCInferenceService/ModelInfer")(iter([]), timeout=30)
     assert raised.value.code().name == "INVALID_ARGUMENT"
     assert raised.value.details() == "the call has no message; expected one"
+
+
+def test_what_still_waits_when_a_server_ends_is_cancelled() -> None:
+    from tracepack.serving.process.server import run_to_end
+
+    seen: list[str] = []
+    kept: list[asyncio.Future[None]] = []
+
+    async def waits(name: str) -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            seen.append(name)
+
+    async def served() -> None:
+        kept.append(asyncio.ensure_future(waits("early")))
+        await asyncio.sleep(0)
+        kept.append(asyncio.ensure_future(waits("late")))
+
+    run_to_end(served())
+    assert all(each.cancelled() for each in kept)
+    assert "early" in seen

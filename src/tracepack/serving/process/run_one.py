@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from .launch import LaunchOptions
 from .listening import describe, listen, log_to_stderr
-from .server import Server, event_loop, leave
+from .server import Server, leave, run_to_end
 
 
 def run_alone(options: LaunchOptions, say: Callable[[str], None]) -> None:
@@ -21,13 +21,8 @@ def run_alone(options: LaunchOptions, say: Callable[[str], None]) -> None:
         OSError: a port is taken.
     """
     log_to_stderr(bool(options.settings.get("log_requests")))
-    server, loop = Server(options), event_loop()
+    server = Server(options)
     with listen(options.host, options.http_port) as listening:
         port = listening.getsockname()[1]
-        try:
-            loop.run_until_complete(
-                server.run(listening, options.grpc_port, lambda grpc_port: say(describe(options, port, grpc_port)))
-            )
-        finally:
-            loop.close()
+        run_to_end(server.run(listening, options.grpc_port, lambda grpc_port: say(describe(options, port, grpc_port))))
     leave(server)

@@ -11,7 +11,7 @@ import logging
 import os
 import signal
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -209,8 +209,25 @@ def leave(server: Server) -> None:
         os._exit(0)
 
 
-def event_loop() -> Any:
-    """The event loop of a server: uvloop's where it is installed."""
+def run_to_end(served: Coroutine[Any, Any, None]) -> None:
+    """Runs a server on an event loop of its own, uvloop's where it is installed.
+
+    What still waits for a client then is cancelled before the loop closes: Python would warn of each coroutine that
+    nobody awaited.
+    """
+    loop = _event_loop()
+    try:
+        loop.run_until_complete(served)
+    finally:
+        left = asyncio.all_tasks(loop)
+        for task in left:
+            task.cancel()
+        if left:
+            loop.run_until_complete(asyncio.wait(left, timeout=1))
+        loop.close()
+
+
+def _event_loop() -> Any:
     try:
         import uvloop
     except ImportError:

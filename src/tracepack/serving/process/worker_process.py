@@ -19,7 +19,7 @@ from typing import Any
 from ...ops.graph.errors import TracepackError
 from .launch import LaunchOptions
 from .listening import log_to_stderr
-from .server import Server, event_loop, leave
+from .server import Server, leave, run_to_end
 
 log = logging.getLogger("tracepack.serving")
 
@@ -44,11 +44,7 @@ def main() -> int:
     except TracepackError as error:
         channel.sendall(_line({"failed": str(error), "kind": type(error).__name__}))
         return 1
-    loop = event_loop()
-    try:
-        loop.run_until_complete(_serve(server, listening, channel))
-    finally:
-        loop.close()
+    run_to_end(_serve(server, listening, channel))
     leave(server)
     return 0
 
