@@ -1,4 +1,4 @@
-"""What objects of Python lead to that neither hold items nor have attributes: the receiver of a method, a reference."""
+"""What objects of Python lead to that neither hold items nor have attributes: the receiver of a method, a function."""
 
 from __future__ import annotations
 
@@ -7,18 +7,36 @@ import gc
 import random
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from types import BuiltinMethodType, CodeType, MappingProxyType, MethodWrapperType, ModuleType
+from functools import lru_cache, partial
+from types import (
+    BuiltinMethodType,
+    CodeType,
+    FunctionType,
+    MappingProxyType,
+    MethodType,
+    MethodWrapperType,
+    ModuleType,
+)
 from typing import Any
 from weakref import ref
 
 import numpy as np
+import torch
 
 from ....ops.runtime.user_code import attribute, codes_in, names_in
+from .whose import is_looked_into
 
 _OF_MODULES = frozenset(("modules", "import_module", "__import__"))
 _BY_TEXT = _OF_MODULES | {"globals", "vars", "__globals__", "__dict__", "setattr", "exec", "eval"}
 _OF_FIELDS = ("configparser", "email.", "logging.handlers", "torch.optim.")
 """The modules of classes whose objects hold lists and dicts that a function may well change."""
+MOST_WRAPPERS, MOST_PARTS = 6, 200  # of one inside another, and of their parts
+_CACHE = type(lru_cache(lambda: None))
+_CALLED = FunctionType | MethodType | partial | _CACHE
+_NO_WRAPPERS = (
+    type, ModuleType, BuiltinMethodType, MethodWrapperType, str, bytes, int, float, np.ndarray, torch.Tensor, type(None),
+)  # fmt: skip
+"""What calls nothing that it holds, or is looked into in another way."""
 _VIEWS: tuple[type, ...] = (MappingProxyType, type({}.keys()), type({}.values()), type({}.items()))
 
 
@@ -35,6 +53,27 @@ def leads(thing: Any) -> list[Any]:
     if type(thing).__module__.startswith(_OF_FIELDS) and hasattr(thing, "__dict__"):
         found.append(vars(thing))
     return [each for each in found if each is not None and not isinstance(each, ModuleType | type)]
+
+
+def called_by(thing: Any) -> list[Any]:
+    """What a descriptor or a callable of Python, numpy or torch calls, and what it hands on to that.
+
+    Such are the functions of a `cached_property`, a `partialmethod`, an `np.vectorize`, also of one inside another.
+    """
+    if isinstance(thing, (*_NO_WRAPPERS, _CALLED)) or not (callable(thing) or hasattr(type(thing), "__get__")):
+        return []
+    found: list[Any] = []
+    met, waiting = {id(thing)}, [(each, 1) for each in gc.get_referents(thing)]
+    while waiting:
+        part, depth = waiting.pop()
+        if id(part) in met or isinstance(part, _NO_WRAPPERS):
+            continue
+        met.add(id(part))
+        if isinstance(part, _CALLED) or is_looked_into(type(part)):
+            found.append(part)
+        elif depth < MOST_WRAPPERS and len(met) < MOST_PARTS:
+            waiting += [(each, depth + 1) for each in gc.get_referents(part)]
+    return found
 
 
 def modules_in(held: dict[str, Any], names: Sequence[str], code: CodeType) -> Iterator[tuple[str, ModuleType]]:

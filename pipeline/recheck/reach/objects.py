@@ -28,7 +28,7 @@ from ...proxies.base import is_traced
 from ..glimpses import brief
 from .hidden import BYTES, access, counts
 from .later import Moves
-from .leads import drawn_from, leads, modules_in, texts_for_names
+from .leads import called_by, drawn_from, leads, modules_in, texts_for_names
 from .places import (
     Location,
     Variable,
@@ -158,9 +158,9 @@ class Objects:
 
     def arrays(self) -> list[tuple[str, np.ndarray[Any, Any]]]:
         """The arrays of numbers, each with its name where it has one."""
-        found = [each for each in self._met.values() if type(each) is np.ndarray and not each.dtype.hasobject]
         names = {id(item): repr(key) for place in self._places for key, item in place.before.items()}
-        return [(names.get(id(each), ""), each) for each in found]
+        plain = (each for each in self._met.values() if type(each) is np.ndarray and not each.dtype.hasobject)
+        return [(names.get(id(each), ""), each) for each in plain]
 
     def named(self) -> Mapping[str, list[Any]]:
         """What is kept under each name: of attributes, variables and keys."""
@@ -273,7 +273,7 @@ class Objects:
     def _foreign(self, thing: Any, name: str) -> None:
         """An object of Python, torch or numpy: what it leads to, and the attributes that it has now."""
         behind = leads(thing)
-        self._wait(*((each, name) for each in behind))
+        self._wait(*((each, name) for each in (*behind, *called_by(thing))))
         self._wait(*((each, name) for each in self._caches.meet(thing)))
         if behind or is_constant(thing):
             return
@@ -303,12 +303,13 @@ class Objects:
         self._visit(type(kind), kind.__name__)
         if not (is_users_module(kind.__module__) or is_of_no_module(kind)):
             return
-        write = partial(set_attributes, kind, None)
-        self._add(f"class {kind.__name__}", lambda: own_attributes(kind), write, in_object(kind))
+        read, write = partial(own_attributes, kind), partial(set_attributes, kind, None)
+        self._add(f"class {kind.__name__}", read, write, in_object(kind))
         for name, found in list(vars(kind).items()):
             for function in functions_in(found):
                 self._ways.add(self._at, [function], name)
                 self._visit(function, kind.__name__)
+            self._wait(*((each, kind.__name__) for each in called_by(found)))
 
     def _function(self, function: FunctionType) -> None:
         if not is_users_own(function.__code__.co_filename):
@@ -317,8 +318,7 @@ class Objects:
             self._wait(*((each, function.__name__) for each in decorated(function)))
             return
         self.functions.append(function)
-        name = function.__name__
-        defaults = ["__defaults__", "__kwdefaults__"]
+        name, defaults = function.__name__, ["__defaults__", "__kwdefaults__"]
         get, write = partial(attributes, function, defaults), partial(set_attributes, function, defaults)
         self._add(f"a default of {name}", get, write, in_object(function))
         self._ways.add(self._at, [vars(function)])
