@@ -101,7 +101,8 @@ class KeptBuffers(Kept):
         """Copies the values."""
         if isinstance(self.model, torch.nn.Module):
             pairs = [(m, n, b) for m in self.model.modules() for n, b in m._buffers.items() if b is not None]
-            self.before = [(module, name, b, copied(b), WriteMark(b)) for module, name, b in pairs]
+            copies = [copied(b) for _, _, b in pairs]
+            self.before = [(*pair, each, WriteMark(pair[2], each)) for pair, each in zip(pairs, copies, strict=True)]
 
     @property
     def changed(self) -> bool:

@@ -103,11 +103,12 @@ class CalledModel:
         model = self.thing if isinstance(self.thing, torch.nn.Module) else attribute(self.thing, "model", None)
         is_module = isinstance(model, torch.nn.Module)
         buffers = [*model.buffers()] if is_module else []
-        before, random = [(each, WriteMark(each), each.clone()) for each in buffers], torch.get_rng_state()
+        copies, random = [each.clone() for each in buffers], torch.get_rng_state()
+        before = [(each, WriteMark(each, copy), copy) for each, copy in zip(buffers, copies, strict=True)]
         try:
             with KeptModel(self.thing) if self.thing is model else nullcontext():
                 found = self.called(*args)
-                changed = [part for part in before if part[1].is_written or not _equal(part[0], part[2])]
+                changed = [part for part in before if part[1].is_written]
         finally:
             is_drawn = not torch.equal(random, torch.get_rng_state())
             torch.set_rng_state(random)
@@ -229,11 +230,6 @@ def _size(args: Sequence[Any]) -> tuple[int, int]:
 def _order(thing: Any) -> list[int]:
     """The dimensions of a tensor from the one whose steps in memory are the longest."""
     return sorted(range(thing.dim()), key=lambda dim: -thing.stride()[dim]) if isinstance(thing, torch.Tensor) else []
-
-
-def _equal(one: torch.Tensor, other: torch.Tensor) -> bool:
-    """Whether two tensors hold the same: some operators write without another version."""
-    return torch.equal(one, other) or torch.allclose(one, other, rtol=0, atol=0, equal_nan=True)
 
 
 def kind_of_call(args: Sequence[Any]) -> list[Any]:

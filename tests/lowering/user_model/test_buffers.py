@@ -240,3 +240,25 @@ def test_an_array_of_a_buffers_memory_is_no_longer_the_ops():
     mod = tracepack.trace(process, torch.rand(2, 3))
     assert torch.equal(mod(torch.zeros(2, 3)), torch.full((2, 3), 3.0))
     assert not np.any(held)
+
+
+class Statistics(torch.nn.Module):
+    """Running statistics without a count of batches beside them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(2))
+        self.register_buffer("var", torch.ones(2))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.batch_norm(x, self.mean, self.var, training=True) + self.mean
+
+
+@pytest.mark.parametrize("make", [lambda: torch.nn.BatchNorm1d(2), Statistics])
+def test_running_statistics_that_torch_writes_uncounted_move_in_the_op_alone(make) -> None:
+    model, plain, x = make(), make(), torch.arange(4.0).view(2, 2)
+    before = {name: each.clone() for name, each in model.state_dict().items()}
+    op = tracepack.script(model, training=True)
+    for _ in range(3):
+        assert torch.equal(op(x), plain(x).detach())
+    assert all(torch.equal(each, before[name]) for name, each in model.state_dict().items())
