@@ -34,7 +34,8 @@ MOST_WRAPPERS, MOST_PARTS = 6, 200  # of one inside another, and of their parts
 _CACHE = type(lru_cache(lambda: None))
 _CALLED = FunctionType | MethodType | partial | _CACHE
 _NO_WRAPPERS = (
-    type, ModuleType, BuiltinMethodType, MethodWrapperType, str, bytes, int, float, np.ndarray, torch.Tensor, type(None),
+    type, ModuleType, BuiltinMethodType, MethodWrapperType, str, bytes, int, float, type(None), np.ndarray,
+    torch.Tensor,
 )  # fmt: skip
 """What calls nothing that it holds, or is looked into in another way."""
 _VIEWS: tuple[type, ...] = (MappingProxyType, type({}.keys()), type({}.values()), type({}.items()))
