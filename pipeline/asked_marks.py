@@ -21,6 +21,7 @@ from ..ops.graph.operators.names import (
     TENSOR_ONLY,
 )
 from ..ops.graph.program import Parameter
+from ..ops.runtime.user_code import names_in
 from ..ops.tracing_hook import plainly
 from .recheck.containers import classes_of
 from .recheck.glimpses import has_float, itself, named_ints, one_float, one_whole, parameter, whole
@@ -77,7 +78,7 @@ class AskedMarks:
         """The inputs in which an int gives another answer than a float: one int, or ints for all floats at once."""
         leaves = self.replay.examples.leaves
         floats = {index: leaf for index, leaf in enumerate(leaves) if has_float(leaf)}
-        ints = (*ROUNDED, *named_ints(self.replay.objects.plain_values()))
+        ints = (*ROUNDED, *named_ints(self.replay.objects.plain_values(), self._asks_int()))
 
         def sees(change: Callable[[int, Any, Any], Any]) -> bool:
             tried = ([change(n, leaf, to) if n in floats else leaf for n, leaf in enumerate(leaves)] for to in ints)
@@ -100,6 +101,11 @@ class AskedMarks:
         if any(map(all_but_one, floats)):  # the other answer hangs on some of them, and nothing tells which
             return [(FLOAT_ONLY, [names[index]]) for index in (*only, *floats)]
         return [*((FLOAT_ONLY, [names[index]]) for index in only), (SOME_FLOAT, [names[index] for index in floats])]
+
+    def _asks_int(self) -> bool:
+        """Whether a function names what floats have, and ints lack in this Python."""
+        lacking = {*dir(float)} - {*dir(int)}
+        return any(not lacking.isdisjoint(names_in(each.__code__)) for each in self.replay.objects.functions)
 
     def _refuse_own_ints(self, names: Sequence[str], only: Sequence[str]) -> None:
         """Refuses lists of any length where an int of the example among floats gives another answer than a float."""

@@ -45,19 +45,32 @@ class GivenUp(list[Any]):
         of_lists: what the recording of lists of any length failed with.
         mixed: the lines of choices between an int and a float.
         notes: what is to be said of the pipeline that is found.
+        state: the first refusal for state: calls were held against each other, so that no other recording answers it.
     """
 
     refused: RecordError | None = None
     of_lists: Exception | None = None
+    state: RecordError | None = None
 
     def __init__(self, before: Iterable[Any] = ()) -> None:
         super().__init__(before)
         self.mixed, self.notes, self._reached = set[str](), list[str](), list[Objects]()
 
     def reach(self, process: Any) -> Objects:
-        """What a function can reach before one more recording."""
+        """What a function can reach before one more recording.
+
+        Raises:
+            RecordError: it keeps state, as an earlier recording has shown.
+        """
+        if self.state is not None:
+            raise self.state
         self._reached.append(Objects(process))
         return self._reached[-1]
+
+    def of_state(self, error: RecordError) -> RecordError:
+        """A refusal for state, of which note is taken."""
+        self.state = self.state or error
+        return error
 
     @property
     def first(self) -> Objects | None:
@@ -99,8 +112,10 @@ class GivenUp(list[Any]):
         return str((functions and first_line(functions[0])) or "")
 
 
-def with_nothing_used_up(found: Found, tried: Sequence[GivenUp]) -> Found:
-    """What came of some attempts, unless their calls reached the end of something from which each takes more."""
+def without_state(found: Found, tried: Sequence[GivenUp]) -> Found:
+    """What came of some attempts, unless calls of one showed state, or took the last of what each takes more from."""
+    if (state := next((each.state for each in tried if each.state is not None), None)) is not None:
+        raise state
     first = tried[0].first
     if first is None or (place := used_up(place for place, _ in first.changes())) is None:
         return found

@@ -125,7 +125,7 @@ class Replay:
             late = self._moved(moving)
             if self.stateful and late is None:  # now, since the states of both may not keep in step
                 late = self._after_many_calls(moving, before)
-            late = late or other_answer(self._within, self.objects.functions, self.examples.leaves, self.notes)
+            late = late or other_answer(self._within, self.objects, self.examples.leaves, self.notes)
             if late is not None:
                 return late
             known, tried = self.objects.state(), list[Sequence[Any]]()
@@ -199,7 +199,7 @@ class Replay:
 
     def _moved(self, moving: Moves) -> Mismatch | None:
         """The mismatch of a function that moves an iterator or a queue which it keeps."""
-        taken = moved(place for place, _, _ in moving)
+        taken = moved(moving)
         what, leaves = "it goes on where this one ended", self.examples.leaves
         return None if taken is None else Mismatch(what, leaves, repeated=True, place=(taken, ""))
 
@@ -252,7 +252,7 @@ class Replay:
             if ran and found:
                 return Mismatch(found, self.examples.leaves, place=next(iter(changes), None))
             moving = [each for each in self.objects.state() if each not in before]
-            late = other_answer(self._within, self.objects.functions, self.examples.leaves, self.notes)
+            late = other_answer(self._within, self.objects, self.examples.leaves, self.notes)
             if late is not None or not ran or self.stateful:  # what a model writes to its buffers is in step
                 return late or (self._moved(moving) if ran else None)
             late = self._moved(moving)

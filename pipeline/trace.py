@@ -24,7 +24,7 @@ from ..ops.runtime.interrupts.verbs import undisturbed
 from ..ops.runtime.user_code import first_line, unpacks, writing_line
 from ..ops.tracing_hook import as_scripted, current, recording
 from .asked_marks import AskedMarks
-from .attempts import GivenUp, agreeing, guards_of, here, with_filled_caches, with_nothing_used_up
+from .attempts import GivenUp, agreeing, guards_of, here, with_filled_caches, without_state
 from .blame import advice_on, blamed, name_of, refuse_swallowed, with_own_line
 from .comparing.held_arrays import holding
 from .examples import Examples, describe
@@ -131,7 +131,7 @@ def _attempted(process: Callable[..., Any], given: Sequence[Given]) -> Attempted
             found = free or _recorded(process, examined, names, earlier.reach(process), earlier)
             return Attempted(found, [*lines_on(process, given, found.program.parameters), *lines], earlier)
 
-    return with_nothing_used_up(with_choices_anew(process, attempt), tried)
+    return without_state(with_choices_anew(process, attempt), tried)
 
 
 def _with_free_lists(
@@ -160,7 +160,7 @@ def _recorded(
     """
     found, problem = cast("Pipeline | None", None), cast("TracepackError | None", None)
     with LentCode(objects.functions):
-        plainly = _Tracing(process, examples, names, objects, earlier.notes)
+        plainly = _Tracing(process, examples, names, objects, earlier)
         try:
             found = plainly.pipeline()
         except (RecordError, GuardError) as error:
@@ -170,7 +170,7 @@ def _recorded(
             return agreeing(found, earlier, plainly, problem)
     with LentCode(objects.functions, deeply=True):
         try:
-            make = partial(_Tracing, process, examples, names, objects, earlier.notes, deeply=True)
+            make = partial(_Tracing, process, examples, names, objects, earlier, deeply=True)
             deeply, made = with_filled_caches(make, _Tracing.pipeline, earlier)
             if found is not None and plainly.fixed == BRANCH and guards_of(made) >= guards_of(found):
                 return agreeing(found, earlier, plainly, problem)
@@ -193,16 +193,16 @@ class _Tracing:
         examples: the arguments that it is recorded with.
         names: the names of the flat inputs.
         objects: the Python objects that the function can reach, as they were before.
-        notes: gets what is to be said of the pipeline.
+        earlier: gets what is to be said of the pipeline, and a refusal for state.
         deeply: whether operations of Python are recorded: subscripts, f-strings, comprehensions.
     """
 
     def __init__(
         self, process: Callable[..., Any], examples: Examples, names: Sequence[str], objects: Objects,
-        notes: list[str], deeply: bool = False,
+        earlier: GivenUp, deeply: bool = False,
     ) -> None:  # fmt: skip
         self.user, self.process, self.deeply = process, recordable(process, deeply), deeply
-        self.examples, self.names, self.objects, self.notes = examples, names, objects, notes
+        self.examples, self.names, self.objects, self.earlier = examples, names, objects, earlier
         self.fixed, self.began = "", cast(Recording | None, None)
         tell(objects)
 
@@ -229,7 +229,7 @@ class _Tracing:
         if found_class := replay.class_mismatch():
             what = f"the function asks for the class of a dict or a list, which no signature holds: {found_class}"
             raise RecordError(what, where=str(first_line(self.user) or ""), fix="Pass the difference as a flag.")
-        self.notes += [*replay.notes, *[CHANGES_GIVEN] * replay.changed]
+        self.earlier.notes += [*replay.notes, *[CHANGES_GIVEN] * replay.changed]
         refuse_gaps(found.program, self.on_example)
         forget_sizes(graph, parameters, replay.shapes)
         prove_sizes(graph, parameters, self.examples.leaves)
@@ -280,7 +280,7 @@ class _Tracing:
         if mismatch.asking is not None:
             return mismatch.of_moment()
         if mismatch.repeated:
-            return self.explained_state(mismatch, first)
+            return self.earlier.of_state(self.explained_state(mismatch, first))
         found = self.again(mismatch.leaves, first)
         if (chosen := first.recorder.values.chosen.explaining(mismatch.what)) is not None:
             return chosen

@@ -46,9 +46,15 @@ def one_float(leaf: Any, to: Callable[[float], int]) -> Any:
     return _whole(leaf, to, iter((leaf,)))
 
 
-def named_ints(constants: Sequence[Any]) -> list[Callable[[float], int]]:
-    """What puts an int that code names in the place of a float, as ``n is 1`` may want it; of a few ints."""
+def named_ints(constants: Sequence[Any], beside: bool = False) -> list[Callable[[float], int]]:
+    """What puts an int that code names in the place of a float, as ``n is 1`` may want it; of a few ints.
+
+    Args:
+        constants: what the code names.
+        beside: whether those next to each are tried as well, which may lead past a condition.
+    """
     found = sorted({each for each in constants if type(each) is int}, key=abs)[:MOST_INTS]
+    found += [each + step for each in found for step in (1, -1)] * beside
     return [partial(lambda number, _: number, number) for number in found]
 
 

@@ -93,16 +93,23 @@ def raised(error: Exception, own: bool) -> str:
     """How a pipeline that answers differs from the function, which raises; empty where that need not be a difference.
 
     A function may refuse data that were made up, which a pipeline computes. An assertion of a TorchScript function that
-    is called in it is another matter: the recording has seen nothing of it. So is a loop over what it changes.
+    is called in it is another matter: the recording has seen nothing of it. So is a loop over what it changes, and an
+    int that is given for a float, and asked for what floats alone have.
 
     Args:
         error: what the function raised.
         own: whether it did so on its own example.
     """
-    if not own and not isinstance(error, torch.jit.Error) and not str(error).endswith(_DURING_LOOP):
+    sees = isinstance(error, torch.jit.Error) or str(error).endswith(_DURING_LOOP) or _asks_int_for_float(error)
+    if not own and not sees:
         return ""
     said = (str(error).strip().splitlines() or [""])[-1]  # the lines before are TorchScript's stack
     return f"it answers where the function raises {type(error).__name__}: {said}"
+
+
+def _asks_int_for_float(error: Exception) -> bool:
+    """Whether an int was asked for an attribute that floats have in this Python, as `is_integer` before 3.12."""
+    return isinstance(error, AttributeError) and type(error.obj) is int and hasattr(float, error.name)
 
 
 def note(found: Mismatch | None) -> Mismatch | None:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from .hidden import ARRAY, BYTEARRAY, ITERATOR, MOVED, PERMITS, QUEUE
+from .contents.hidden import ARRAY, BUFFER, BYTEARRAY, ITERATOR, MOVED, PERMITS, POSITION, QUEUE
 from .places import Location
 
 MANY = 4096  # items or characters; a multiple of the size of every item of an array
@@ -27,9 +27,14 @@ _ROUND = (128, 256, 512, 1024, 100, 1000)  # counts that code may reach by a cal
 Moves = list[tuple[Location, Any, Any]]  # places, keys, and what stands there
 
 
-def moved(places: Iterable[Location]) -> Location | None:
-    """The first of some places that a function moves on, so that its next call begins where this one ended."""
-    return next((place for place in places if place.name in MOVED), None)
+def moved(moving: Moves) -> Location | None:
+    """The first of the places that a function moves on, so that its next call begins where this one ended.
+
+    A buffer whose text stays is read, as a file is.
+    """
+    written = {id(place) for place, key, _ in moving if key == ""}
+    read = [place for place, key, _ in moving if (place.name, key) == (BUFFER, POSITION) and id(place) not in written]
+    return next((place for place, _, _ in moving if place.name in MOVED), next(iter(read), None))
 
 
 def used_up(places: Iterable[Location]) -> Location | None:

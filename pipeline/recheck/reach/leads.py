@@ -23,12 +23,12 @@ from weakref import ref
 import numpy as np
 import torch
 
-from ....ops.runtime.user_code import attribute, codes_in, names_in
+from ....ops.runtime.user_code import attribute, codes_in, names_in, stored_attributes
 from .whose import is_looked_into
 
 _OF_MODULES = frozenset(("modules", "import_module", "__import__"))
 _BY_TEXT = _OF_MODULES | {"globals", "vars", "__globals__", "__dict__", "setattr", "exec", "eval"}
-_OF_FIELDS = ("configparser", "email.", "logging.handlers", "torch.optim.")
+_OF_FIELDS = ("configparser", "email.", "logging.handlers", "tempfile", "torch.optim.")
 """The modules of classes whose objects hold lists and dicts that a function may well change."""
 MOST_WRAPPERS, MOST_PARTS = 6, 200  # of one inside another, and of their parts
 _CACHE = type(lru_cache(lambda: None))
@@ -106,6 +106,13 @@ def _named_modules(lines: Iterable[dis.Instruction], names: Sequence[str]) -> li
     return [
         name for name in (*(line.argval for line in lines), *by_text) if isinstance(sys.modules.get(name), ModuleType)
     ]
+
+
+def asked_names(held: dict[str, Any], functions: Iterable[FunctionType]) -> list[str]:
+    """The names among some attributes that functions name, and those that they set."""
+    codes = [function.__code__ for function in functions]
+    named = {name for code in codes for name in names_in(code) if not name.startswith("_")}
+    return sorted(named.intersection(held).union(*map(stored_attributes, codes)))
 
 
 def texts_for_names(code: CodeType) -> list[str]:

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import Enum
 from itertools import islice
+from types import FunctionType
 from typing import Any
 
 import torch
+
+from ....ops.runtime.user_code import codes_in
 
 MOST_NUMBERS = 5
 MOST_TEXTS = 8
@@ -148,3 +152,15 @@ def _within(item: Any, change: Callable[[Any], Any]) -> Any:
         parts = [_within(part, change) for part in item]
         return type(item)(*parts) if hasattr(type(item), "_fields") else type(item)(parts)
     return change(item)
+
+
+def plain_among(held: Iterable[Any], functions: Iterable[FunctionType]) -> list[Any]:
+    """The numbers and texts among some things, and among the constants and defaults of functions, each once."""
+    found = [*held]
+    for function in functions:
+        found += [item for code in codes_in(function.__code__) for item in code.co_consts]
+        found += [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+    flat = [part for item in found for part in (item if type(item) in (tuple, frozenset) else (item,))]
+    values = [item.value if isinstance(item, Enum) else item for item in flat]
+    plain = [item for item in values if type(item) in (int, float, str)]
+    return [item for _, item in {(type(item), repr(item)): item for item in plain}.items()]

@@ -2,7 +2,7 @@
 
 A recording must leave these objects unchanged, and a function that keeps state in them gives other results in later
 calls. Lists, dicts, sets, attributes, closures, the globals that code names, classes and arrays are examined, to any
-depth, also behind decorators, except for other objects of Python, torch or tracepack; `hidden` knows some of those,
+depth, also behind decorators, except for other objects of Python, torch or tracepack; `contents` knows some of those,
 and `leads` what others hold.
 """
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from enum import Enum
 from functools import partial
 from inspect import getclosurevars
 from io import IOBase
@@ -23,20 +22,23 @@ import torch
 from ....ops.graph.errors import RecordError, TracepackError
 from ....ops.lowering.patches.lock import lowering
 from ....ops.op import InferenceOp
-from ....ops.runtime.user_code import OURS, codes_in, decorated, functions_in, names_in, stored_attributes
+from ....ops.runtime.user_code import OURS, decorated, functions_in, names_in, stored_attributes
 from ...proxies.base import is_traced
 from ..glimpses import brief
-from .hidden import BYTES, access, counts
+from .contents.hidden import BYTES, access, counts
+from .contents.open_files import access_by_place
+from .contents.pickled import pickled
 from .later import Moves
-from .leads import called_by, drawn_from, leads, modules_in, texts_for_names
+from .leads import asked_names, called_by, drawn_from, leads, modules_in, texts_for_names
+from .named_values import plain_among
 from .places import (
     Location,
     Variable,
     attributes,
     content_of,
-    entries,
     in_dict,
     in_object,
+    items_in,
     objects_in,
     of_array,
     own_attributes,
@@ -48,7 +50,6 @@ from .places import (
     slots_of,
     some_names,
 )
-from .spared.pickled import pickled
 from .whose import (
     has_attributes,
     is_constant,
@@ -88,6 +89,7 @@ class Objects:
     def __init__(self, process: Any, most: int = MOST_OBJECTS, known: Iterable[Any] = ()) -> None:
         self.functions: list[FunctionType] = []
         self.ops: list[InferenceOp] = []
+        self._ours: list[Any] = []
         self._places: list[Location] = []
         self._arrays: list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], Location]] = []
         self._met: dict[int, Any] = {id(each): each for each in known}
@@ -98,13 +100,13 @@ class Objects:
         with lowering():
             while self._waiting and len(self._met) < most:
                 self._look_at(*self._waiting.popleft())
+                if not self._waiting:
+                    self._ask_ours()
             self.ends_early = bool(self._waiting)
             if any("cache_info" in names_in(function.__code__) for function in self.functions):
                 for cache in self._caches:
                     self._add(*counts(cache))
         self._written = WrittenPlaces(self._ways, unread=self.ends_early)
-
-    # -- after a run -------------------------------------------------------------------------------------------
 
     def changes(self) -> list[tuple[Location, Any]]:
         """Every place that the function changed, with the key under which it did."""
@@ -168,16 +170,7 @@ class Objects:
 
     def plain_values(self) -> list[Any]:
         """The numbers and texts that the user's functions name: constants of their code, globals, variables."""
-        held = [item for place in self._places for item in place.before.values()]
-        for function in self.functions:
-            held += [item for code in codes_in(function.__code__) for item in code.co_consts]
-            held += [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
-        flat = [part for item in held for part in (item if type(item) in (tuple, frozenset) else (item,))]
-        values = [item.value if isinstance(item, Enum) else item for item in flat]
-        plain = [item for item in values if type(item) in (int, float, str)]
-        return [item for _, item in {(type(item), repr(item)): item for item in plain}.items()]
-
-    # -- looking -----------------------------------------------------------------------------------------------
+        return plain_among((item for place in self._places for item in place.before.values()), self.functions)
 
     def _look_at(self, thing: Any, name: str) -> None:
         try:
@@ -217,6 +210,7 @@ class Objects:
             self._attributes(thing)
         elif isinstance(thing, InferenceOp):
             self.ops.append(thing)
+            self._ours.append(thing)
             self._wait((getattr(thing, "model", None), f"the model of op {thing.name!r}"))
         elif isinstance(thing, np.ndarray):
             if thing.dtype == object and thing.size <= MOST_OBJECTS:
@@ -224,7 +218,7 @@ class Objects:
             elif thing.nbytes <= 1 << 20 and not thing.dtype.hasobject:
                 before = thing.copy()
                 self._arrays.append((thing, before, of_array(thing, before)))
-            if kind is not np.ndarray and has_attributes(thing):
+            if kind is not np.ndarray:
                 self._attributes(thing)
         elif isinstance(thing, _CONTAINERS):
             self._container(thing, name)
@@ -256,22 +250,15 @@ class Objects:
         self._waiting.extend((part, name) for part in held if not is_traced(part))
 
     def _container(self, thing: Any, name: str) -> None:
-        if isinstance(thing, dict):
-            self._add(name, lambda: entries(thing), lambda items: refill(thing, items), thing)
-        elif isinstance(thing, tuple):
+        if isinstance(thing, tuple):
             self._wait(*((item, name) for item in thing))
-        elif isinstance(thing, set):
-            self._add(
-                name,
-                lambda: {id(item): item for item in sorted(thing, key=id)},  # in an order that is the same each time
-                lambda items: refill(thing, items.values()),
-                thing,
-            )
         else:
-            self._add(name, lambda: dict(enumerate([*thing])), lambda items: refill(thing, items.values()), thing)
+            self._add(name, *items_in(thing), thing)
 
     def _foreign(self, thing: Any, name: str) -> None:
         """An object of Python, torch or numpy: what it leads to, and the attributes that it has now."""
+        if isinstance(thing, IOBase) or type(thing).__module__ == "tracepack.pipeline.pipeline":
+            self._ours.append(thing)
         behind = leads(thing)
         self._wait(*((each, name) for each in (*behind, *called_by(thing))))
         self._wait(*((each, name) for each in self._caches.meet(thing)))
@@ -282,8 +269,19 @@ class Objects:
             place = type(thing).__name__, lambda: dict(held), lambda items: put_back(held, items)
             self._places.append(Location(*place, dict(held)))  # what is in them is not the user's
 
+    def _ask_ours(self) -> None:
+        """What functions name of ops and pipelines, whose other attributes are no user's, and of files."""
+        while self._ours:
+            self._at = id(thing := self._ours.pop())
+            if isinstance(thing, IOBase):
+                if any("tell" in names_in(function.__code__) for function in self.functions):
+                    self._add(*access_by_place(thing))
+                continue
+            self._named(vars(thing), asked_names(vars(thing), self.functions), type(thing).__name__)
+
     def _attributes(self, thing: Any) -> None:
-        self._add(type(thing).__name__, *plain_attributes(vars(thing)), in_dict(vars(thing)))
+        if has_attributes(thing):
+            self._add(type(thing).__name__, *plain_attributes(vars(thing)), in_dict(vars(thing)))
 
     def _object(self, thing: Any) -> None:
         own = not keeps_own_state(type(thing))

@@ -258,6 +258,15 @@ def some_names(held: dict[str, Any], names: list[str]) -> Access:
     return read, write
 
 
+def items_in(thing: Any) -> Access:
+    """What reads and what sets the items of a list, a deque, a dict or a set."""
+    if isinstance(thing, dict):
+        return lambda: entries(thing), lambda items: refill(thing, items)
+    if isinstance(thing, set):  # in an order that is the same each time
+        return lambda: {id(item): item for item in sorted(thing, key=id)}, lambda items: refill(thing, items.values())
+    return lambda: dict(enumerate([*thing])), lambda items: refill(thing, items.values())
+
+
 def objects_in(array: np.ndarray[Any, Any]) -> Access:
     """What reads and what sets the items of an array of objects."""
 

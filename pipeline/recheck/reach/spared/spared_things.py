@@ -14,7 +14,8 @@ from typing import Any
 
 from .....ops.graph.errors import RecordError, add_place
 from .....ops.runtime.interrupts.changes import Change
-from ..hidden import DATABASE, ITERATOR, QUEUE
+from ..contents.hidden import DATABASE, ITERATOR, QUEUE
+from ..contents.word_lists import TOKENIZER
 from ..objects import Objects
 from ..places import Location, Named, Variable
 from .copied_iterators import copied
@@ -64,7 +65,7 @@ class Spared(Change):
                 undo()
 
 
-_NEVER_SET_BACK = frozenset((ITERATOR, QUEUE, DATABASE))
+_NEVER_SET_BACK = frozenset((ITERATOR, QUEUE, DATABASE, TOKENIZER))
 _HOLDERS = (dict, list, Named, Variable)
 
 

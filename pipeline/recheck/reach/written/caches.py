@@ -9,7 +9,7 @@ from typing import Any
 
 from .....ops.runtime.user_code import attribute
 from ....proxies.base import is_traced
-from ..hidden import misses
+from ..contents.hidden import misses
 
 
 class Caches:

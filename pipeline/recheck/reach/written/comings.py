@@ -21,7 +21,7 @@ import torch
 
 from .....ops.op import InferenceOp
 from .....ops.runtime.user_code import attribute, codes_in, functions_in
-from ..hidden import access
+from ..contents.hidden import access
 from ..places import is_special
 from ..whose import attributes_of, is_looked_into, is_made_by_hand, is_users_own
 from . import unseen

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from .....ops.runtime.user_code import attribute, decorated
-from ..hidden import ITERATOR
+from ..contents.hidden import ITERATOR
 from ..whose import attributes_of, is_constant, is_of_no_module, is_shared, is_users_module, is_users_own
 
 _READ = frozenset("torch numpy tracepack builtins __main__ _thread".split())

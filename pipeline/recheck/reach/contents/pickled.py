@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ..hidden import Access
+from .open_files import Access
 
 MOST_BYTES, MOST_SECONDS = 1 << 18, 2e-3
 """Of an object that is watched: it is looked at after each of some thousand calls."""

@@ -29,10 +29,11 @@ from typing import Any
 
 import numpy as np
 
-from ....ops.runtime.interrupts.unheard import Unheard
+from .....ops.runtime.interrupts.unheard import Unheard
+from .open_files import FILE, Access, file_access, told_of
+from .word_lists import TOKENIZER, tokenizer_access
 
 MOST_ITEMS, MOST_BYTES = 1000, 1 << 20
-Access = tuple[str, Callable[[], dict[Any, Any]], Callable[[dict[Any, Any]], None]]
 
 
 def access(thing: Any) -> Access | None:
@@ -43,7 +44,7 @@ def access(thing: Any) -> Access | None:
         case array() if len(thing) * thing.itemsize <= MOST_BYTES:
             return ARRAY, lambda: {"": thing.tobytes()}, lambda items: _refill(thing, items[""])
         case StringIO() | BytesIO() if not thing.closed and thing.tell() <= MOST_BYTES:
-            return "a buffer", lambda: _written(thing), lambda items: _write(thing, items)
+            return BUFFER, lambda: _written(thing), lambda items: _write(thing, items)
         case BaseException():
             return type(thing).__name__, lambda: {"args": thing.args, **vars(thing)}, lambda items: _blame(thing, items)
         case random.Random() if type(thing) is not random.SystemRandom:
@@ -62,8 +63,8 @@ def access(thing: Any) -> Access | None:
             return "the environment", lambda: dict(thing), _set_environment
         case CoroutineType() | AsyncGeneratorType() | np.nditer() | np.flatiter() | np.ndenumerate() | np.ndindex():
             return ITERATOR, lambda: {"": mark(thing)}, lambda items: None
-        case IOBase() if not isinstance(thing, StringIO | BytesIO) and _is_read_only(thing):
-            return FILE, lambda: {"": _told(thing)}, lambda items: _seek(thing, items[""])
+        case IOBase() if not isinstance(thing, StringIO | BytesIO) and type(thing).__module__ != "tempfile":
+            return file_access(thing)
         case Context():
             return "a context", lambda: dict(thing), lambda items: _enter(thing, items)
         case SynchronizedBase():  # other processes may count in it: it is not set back
@@ -77,7 +78,7 @@ def access(thing: Any) -> Access | None:
         return ITERATOR, lambda: {"": mark(thing)}, lambda items: None
     if type(thing).__module__ == "sqlite3" and hasattr(thing, "total_changes"):
         return DATABASE, lambda: {"": _rows(thing)}, lambda items: None
-    return _memory(thing)
+    return tokenizer_access(thing) or _memory(thing)
 
 
 def counts(cache: Any) -> Access:
@@ -91,10 +92,11 @@ def misses(cache: Any) -> int:
 
 
 ITERATOR, DRAWS, QUEUE = "an iterator", "a generator of random numbers", "a queue"
-COUNTS, PERMITS, FILE, DATABASE = "the counts of a cache", "a semaphore", "an open file", "a database"
-MOVED = frozenset((ITERATOR, DRAWS, COUNTS, PERMITS, FILE, DATABASE))
+COUNTS, PERMITS, DATABASE = "the counts of a cache", "a semaphore", "a database"
+MOVED = frozenset((ITERATOR, DRAWS, COUNTS, PERMITS, FILE, DATABASE, TOKENIZER))
 """The places that a function moves on: its next call begins where this one ended."""
 BYTEARRAY, ARRAY, MEMORY = "a bytearray", "an array", "a buffer"
+BUFFER, POSITION = "a buffer", "position"
 BYTES = frozenset((BYTEARRAY, ARRAY, MEMORY))
 """The places of plain bytes, which subscripts and methods fill."""
 _BUFFERS = ("_ctypes", "mmap")
@@ -172,7 +174,7 @@ def mark(thing: Any) -> Any:
     if isinstance(thing, count | repeat):
         return repr(thing)
     if isinstance(thing, IOBase):
-        return _told(thing)
+        return told_of(thing)
     if isinstance(thing, Iterator):
         left = operator.length_hint(thing, -1)
         return left if left >= 0 else next(_looks) if type(thing).__name__ in _UNKNOWN else _reduced(thing)
@@ -210,23 +212,6 @@ def _refill(thing: Any, data: bytes) -> None:
         thing.frombytes(data)
 
 
-def _is_read_only(file: IOBase) -> bool:
-    return not file.closed and file.readable() and not file.writable()
-
-
-def _told(file: IOBase) -> int:
-    """How far a file was read; -1 where that is not known, as of one that is being iterated over."""
-    try:
-        return file.tell()
-    except (OSError, ValueError):
-        return -1
-
-
-def _seek(file: IOBase, told: int) -> None:
-    if told >= 0 and not file.closed and file.seekable():
-        file.seek(told)
-
-
 def _rows(database: Any) -> int:
     """How many rows were changed; -1 where that is not known, as in another thread than the one that opened it."""
     try:
@@ -236,7 +221,7 @@ def _rows(database: Any) -> int:
 
 
 def _written(thing: Any) -> dict[Any, Any]:
-    return {} if thing.closed else {"": thing.getvalue(), "position": thing.tell()}
+    return {} if thing.closed else {"": thing.getvalue(), POSITION: thing.tell()}
 
 
 def _write(thing: Any, items: dict[Any, Any]) -> None:
@@ -244,7 +229,7 @@ def _write(thing: Any, items: dict[Any, Any]) -> None:
         thing.seek(0)
         thing.truncate()
         thing.write(items[""])
-        thing.seek(items["position"])
+        thing.seek(items[POSITION])
 
 
 def _value(variable: ContextVar[Any]) -> dict[Any, Any]:
