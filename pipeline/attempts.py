@@ -114,16 +114,16 @@ class GivenUp(list[Any]):
 
 def without_state(found: Found, tried: Sequence[GivenUp]) -> Found:
     """What came of some attempts, unless calls of one showed state, or took the last of what each takes more from."""
+    first = tried[0].first
+    if first is not None and (place := used_up(place for place, _ in first.changes())) is not None:
+        raise RecordError(
+            f"the function keeps state in {place.name}: each call goes on where the one before ended, up to its end",
+            where=tried[0].first_line,
+            fix="Make it in the function, or pass what it gives as an argument.",
+        )
     if (state := next((each.state for each in tried if each.state is not None), None)) is not None:
         raise state
-    first = tried[0].first
-    if first is None or (place := used_up(place for place, _ in first.changes())) is None:
-        return found
-    raise RecordError(
-        f"the function keeps state in {place.name}: each call goes on where the one before ended, up to its end",
-        where=tried[0].first_line,
-        fix="Make it in the function, or pass what it gives as an argument.",
-    )
+    return found
 
 
 def _follows(error: RecordError) -> bool:
