@@ -24,6 +24,7 @@ import tracepack
 X = torch.rand(3, 4)
 LOG = logging.getLogger("moments")
 DICE = random.SystemRandom()
+PERIOD = 100
 
 
 class Timed:
@@ -90,6 +91,17 @@ ASKING = {
     "the largest draw": lambda x: x * 2 if DICE.randint(1, 10**9) == 10**9 else x,
     "a choice": lambda x: x * DICE.choice([1, 2]),
     "bytes": lambda x: x * 2 if os.urandom(1)[0] > 127 else x,
+    "a rare second": lambda x: x * 2 if int(time.time()) % 100 == 0 else x,
+    "a rare second that a global names": lambda x: x * 2 if int(time.time()) % PERIOD == 37 else x,
+    "a rare millisecond": lambda x: x * 2 if int(time.time() * 1000) % 997 == 5 else x,
+    "a rare nanosecond": lambda x: x * 2 if time.time_ns() % 1009 == 5 else x,
+    "a rare minute": lambda x: x * 2 if int(time.time() // 60) % 97 == 41 else x,
+    "a rare second without a date": lambda x: x * 2 if int(time.monotonic()) % 89 == 41 else x,
+    "a second of a minute": lambda x: x * 2 if datetime.datetime.now().second == 59 else x,
+    "a rare microsecond": lambda x: x * 2 if datetime.datetime.now().microsecond % 1000 == 999 else x,
+    "a day of the year": lambda x: x * 2 if time.localtime().tm_yday == 333 else x,
+    "a week of the year": lambda x: x * 2 if date.today().isocalendar()[1] == 27 else x,
+    "a draw in the middle": lambda x: x * 2 if secrets.randbelow(1000) == 77 else x,
     "a name": lambda x: {"id": str(uuid.uuid4())[:1], "x": x},
 }
 
@@ -138,7 +150,14 @@ def dated_log(x):
     return y if isinstance(began, datetime.date) else x
 
 
+def ticking(x):
+    if int(time.time()) % 60 == 0:
+        LOG.info("another minute")
+    return x * 3
+
+
 HARMLESS = {
+    "a log at rare times": ticking,
     "a log with dates": dated_log,
     "a log": log_time,
     "a log with a clock by its name": time_by_name,

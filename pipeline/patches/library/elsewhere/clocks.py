@@ -15,6 +15,7 @@ from typing import Any
 
 from ....recheck.reach.whose import is_users_own
 from ...hooks import Hooks
+from .aimed_times import Aim
 
 _HOUR = 3600.0
 _DAY, _YEAR = 24 * _HOUR, 365.25 * 24 * _HOUR
@@ -40,9 +41,11 @@ class Here(threading.local):
         moment: the number of the moment; None for the present one.
         asked: how often the user's own code has asked a clock.
         drawn: how often random numbers were drawn.
+        aim: the time of the moment, where it is one that the code speaks of.
     """
 
     moment: int | None = None
+    aim: Aim | None = None
     asked = drawn = 0
 
     def later(self, asking: FrameType) -> float:
@@ -64,6 +67,8 @@ def _added(plain: Callable[..., Any], scale: int = 1) -> Callable[..., Any]:
         now = plain(*args, **kwargs)
         if here.moment is None:
             return now
+        if here.aim is not None:
+            return here.aim.shown(now, scale)
         later = here.later(sys._getframe(1)) * scale
         return now + (int(later) if isinstance(now, int) else later)
 
@@ -126,6 +131,8 @@ def _below(plain: Callable[..., Any]) -> Callable[..., Any]:
     def draw(self: Any, count: int) -> Any:
         if here.moment is None or count < 1:
             return plain(self, count)
+        if here.aim is not None:
+            return here.aim.rest % count
         few = (0, count - 1, count // 2, count // 3)
         return few[here.moment] if here.moment < len(few) else here.moment % count
 

@@ -20,8 +20,10 @@ from .....ops.lowering.patches.lock import Patched
 from .....ops.runtime.interrupts.changes import Change
 from .....ops.runtime.user_code import source_line
 from ....recheck.mismatch import Mismatch
+from ....recheck.reach.objects import Objects
 from ....recheck.reach.whose import is_users_own
 from . import clocks, moved_dates
+from .aimed_times import Aim, aims
 from .clocks import HURRIED, KNOWN, MOMENTS, PLACES, here
 from .machines import OTHER_MACHINES, OtherMachine, Reading, constants_of, reading_of
 
@@ -103,18 +105,19 @@ class Elsewhere(Patched):
     Args:
         functions: the user's functions, which may have imported a clock by its name.
         moment: which one.
+        aim: its time, where the code speaks of it.
     """
 
-    def __init__(self, functions: Iterable[FunctionType], moment: int) -> None:
+    def __init__(self, functions: Iterable[FunctionType], moment: int, aim: Aim | None = None) -> None:
         super().__init__(*clocks.hooks.patches)
         self.hearing = Hearing()
         self.globals = [*{id(each.__globals__): each.__globals__ for each in functions}.values()]
-        self.moment, self.replaced = moment, list[tuple[dict[str, Any], str, Any]]()
+        self.moment, self.aim, self.replaced = moment, aim, list[tuple[dict[str, Any], str, Any]]()
 
     def make(self) -> None:
         """Goes there."""
         super().make()
-        here.moment, here.asked, here.drawn = self.moment, 0, 0
+        here.moment, here.aim, here.asked, here.drawn = self.moment, self.aim, 0, 0
         ours = {
             id(getattr(getattr(owner, name), "__wrapped__", None)): getattr(owner, name) for owner, name, _ in PLACES
         }
@@ -132,28 +135,24 @@ class Elsewhere(Patched):
         for held, name, value in self.replaced:
             held[name] = value
         self.replaced.clear()
-        here.moment = None
+        here.moment = here.aim = None
         super().undo()
 
 
 def other_answer(
-    call: Callable[[Change], str], functions: Sequence[FunctionType], leaves: Sequence[Any], notes: list[str]
+    call: Callable[[Change], str], objects: Objects, leaves: Sequence[Any], notes: list[str]
 ) -> Mismatch | None:
     """The mismatch of a function that answers by the time, or by random numbers of the system; None for others.
 
     Args:
         call: calls function and pipeline, the function in a context, and returns how they differ.
-        functions: the user's functions.
+        objects: what the function can reach.
         leaves: the inputs of these calls.
         notes: gets a line for each thing of the machine by which the function answers.
     """
     hearing = Hearing()
     call(hearing)
-    until = time.perf_counter() + MOST_SECONDS
-    for moment in range(len(MOMENTS) if hearing.lines else 0):
-        if moment > HURRIED and time.perf_counter() > until:
-            break
-        there = Elsewhere(functions, moment)
+    for there in _moments(objects) if hearing.lines else ():
         found = call(there)
         if there.hearing.dated is not None:
             return Mismatch("it may answer otherwise", leaves, asking=there.hearing.dated)
@@ -161,8 +160,22 @@ def other_answer(
             return Mismatch(found, leaves, asking=hearing.lines[0])
     if hearing.dated is not None:
         return Mismatch("it may answer otherwise", leaves, asking=hearing.dated)
-    notes += [reading.note() for reading in _deciding(call, functions, hearing.read)]
+    notes += [reading.note() for reading in _deciding(call, objects.functions, hearing.read)]
     return None
+
+
+def _moments(objects: Objects) -> Iterator[Elsewhere]:
+    """The moments in which a function is tried: all in which nearly all answers differ, others as time allows."""
+    until = time.perf_counter() + MOST_SECONDS
+    for moment in range(len(MOMENTS)):
+        if moment > HURRIED and time.perf_counter() > until:
+            break
+        yield Elsewhere(objects.functions, moment)
+    until = max(until, time.perf_counter() + MOST_SECONDS / 2)
+    for aim in aims(objects.plain_values()):
+        if time.perf_counter() > until:
+            break
+        yield Elsewhere(objects.functions, len(MOMENTS) - 1, aim)
 
 
 def _deciding(

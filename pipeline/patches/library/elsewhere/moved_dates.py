@@ -26,24 +26,29 @@ class _Moved(type):
         return issubclass(kind, cls.plain)
 
 
-def _later() -> datetime.timedelta:
-    return datetime.timedelta(seconds=0.0 if here.moment is None else here.later(sys._getframe(2)))
+def _shown(plain: datetime.datetime) -> datetime.datetime:
+    """A date and time as that of the moment."""
+    if here.moment is None:
+        return plain
+    if here.aim is not None:
+        return datetime.datetime.fromtimestamp(here.aim.shown(plain.timestamp(), 1), plain.tzinfo)
+    return plain + datetime.timedelta(seconds=here.later(sys._getframe(2)))
 
 
 def _now(zone: datetime.tzinfo | None = None, tz: datetime.tzinfo | None = None) -> Any:
-    return datetime.datetime.now(tz if zone is None else zone) + _later()
+    return _shown(datetime.datetime.now(tz if zone is None else zone))
 
 
 def _utc() -> Any:
-    return datetime.datetime.now(datetime.timezone.utc).replace(tzinfo=None) + _later()
+    return _shown(datetime.datetime.now(datetime.timezone.utc)).replace(tzinfo=None)
 
 
 def _here() -> Any:
-    return datetime.datetime.now() + _later()
+    return _shown(datetime.datetime.now())
 
 
 def _today() -> Any:
-    return (datetime.datetime.now() + _later()).date()
+    return _shown(datetime.datetime.now()).date()
 
 
 def _standing_for(kind: type, **asking: Callable[..., Any]) -> Any:
