@@ -20,6 +20,8 @@ import torch
 import tracepack
 from tests.recheck.holders import HOLDERS, MANY
 from tests.trust.trials import refused, trial
+from tracepack.pipeline.recheck.mismatch import Mismatch
+from tracepack.pipeline.replay import Replay
 
 X = torch.randn(4, 3)
 
@@ -217,3 +219,17 @@ def test_tensors_that_are_collected_and_used_together_are_refused(most: int) -> 
     with pytest.raises(tracepack.RecordError, match="keeps state|other data differs"):
         tracepack.trace(process, X)
     assert held == []
+
+
+def test_no_other_recording_answers_a_finding_of_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lists of a fixed length are no way out of it."""
+    plain, asked = Replay.mismatch, list[Replay]()
+
+    def found_first(replay: Replay) -> Mismatch | None:
+        asked.append(replay)
+        seen = Mismatch("2 instead of 4", replay.examples.leaves, repeated=True)
+        return seen if len(asked) == 1 else plain(replay)
+
+    monkeypatch.setattr(Replay, "mismatch", found_first)
+    with pytest.raises(tracepack.RecordError, match="the function keeps state: a later call answers otherwise, 2 inst"):
+        tracepack.trace(lambda xs: [x + len(xs) for x in xs], [1, 2])
