@@ -17,13 +17,14 @@ from ..ops.graph.operators.names import (
     KEY_ORDER,
     KEYWORD_ORDER,
     LIST_ONLY,
+    PLAIN_ONLY,
     SOME_FLOAT,
     TENSOR_ONLY,
 )
 from ..ops.graph.program import Parameter
 from ..ops.runtime.user_code import names_in
 from ..ops.tracing_hook import plainly
-from .recheck.containers import classes_of
+from .recheck.containers import classes_of, holds_others, other_classes
 from .recheck.glimpses import has_float, itself, named_ints, one_float, one_whole, parameter, whole
 from .recheck.key_order import has_order, turned
 from .recheck.sizes import has_other_dtypes
@@ -67,6 +68,7 @@ class AskedMarks:
                 found.append((LIST_ONLY, [names[index]]))
         for index, form in self.replay.examples.lists.items():
             found += [(ITEM_FIELDS, [names[index], path, *fields]) for path, fields in form.fields()]
+        found += self._plain_marks()
         floats = self._float_marks(names)
         self._refuse_own_ints(names, [name for mark, named in floats if mark == FLOAT_ONLY for name in named])
         found += floats
@@ -101,6 +103,15 @@ class AskedMarks:
         if any(map(all_but_one, floats)):  # the other answer hangs on some of them, and nothing tells which
             return [(FLOAT_ONLY, [names[index]]) for index in (*only, *floats)]
         return [*((FLOAT_ONLY, [names[index]]) for index in only), (SOME_FLOAT, [names[index] for index in floats])]
+
+    def _plain_marks(self) -> list[tuple[str, Sequence[str]]]:
+        """The parameters with tuples and dicts, where another answer follows from such of other classes."""
+        examples = self.replay.examples
+        if self.replay.stateful or not any(map(holds_others, examples.call(examples.alike(examples.leaves)))):
+            return []
+        if not any(self._hangs_on(replace(examples, dicts=made), examples.leaves) for made in other_classes()):
+            return []
+        return [(PLAIN_ONLY, [item.name for item in examples.items])]
 
     def _asks_int(self) -> bool:
         """Whether a function names what floats have, and ints lack in this Python."""

@@ -7,9 +7,12 @@ function must give the same for a dict and for an OrderedDict.
 from __future__ import annotations
 
 import copy
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict, namedtuple
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache, partial
 from typing import Any
+
+import torch
 
 from ...ops.runtime.primitives.named_tuples import is_record
 from ..proxies.trees import same_container
@@ -51,6 +54,43 @@ def plain(tree: Any) -> Any:
     return _with_dicts(tree, dict)
 
 
+def other_classes() -> list[Callable[[Any], Any]]:
+    """What makes of a tree one of other classes, each of which a call may pass for tuples or dicts."""
+    return [_with_named_tuples, _with_sizes, partial(_with_dicts, kind=partial(defaultdict, _made_up))]
+
+
+def holds_others(tree: Any) -> bool:
+    """Whether a tree of arguments holds a tuple or a dict."""
+    items = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
+    return any(type(item) is tuple or isinstance(item, dict) or holds_others(item) for item in items)
+
+
+def _made_up() -> int:
+    return 7
+
+
+def _with_named_tuples(tree: Any) -> Any:
+    return _with_tuples(tree, lambda items: _namedtuple(len(items))(*items))
+
+
+def _with_sizes(tree: Any) -> Any:
+    return _with_tuples(tree, lambda items: torch.Size(items) if all(type(each) is int for each in items) else items)
+
+
+@cache
+def _namedtuple(size: int) -> Any:
+    return namedtuple("Given", [f"item{number}" for number in range(size)])
+
+
+def _with_tuples(tree: Any, make: Callable[[Any], Any]) -> Any:
+    if isinstance(tree, dict):
+        return {key: _with_tuples(item, make) for key, item in tree.items()}
+    items = [_with_tuples(item, make) for item in tree] if isinstance(tree, tuple | list) else []
+    if type(tree) is tuple:
+        return make(tuple(items))
+    return same_container(tree, items) if is_record(tree) else items if type(tree) is list else tree
+
+
 def classes_of(items: list[Any]) -> list[Callable[[Any], Any]]:
     """What makes tuples of lists: of the one that is given, and of those in it where it holds some."""
     return [tuple, lambda each: list(map(_as_tuples, each))] if any(map(_holds_list, items)) else [tuple]
@@ -69,7 +109,7 @@ def _as_tuples(tree: Any) -> Any:
     return tree
 
 
-def _with_dicts(tree: Any, kind: type) -> Any:
+def _with_dicts(tree: Any, kind: Callable[[Any], Any]) -> Any:
     if isinstance(tree, dict):
         return kind((key, _with_dicts(item, kind)) for key, item in tree.items())
     items = [_with_dicts(item, kind) for item in tree] if isinstance(tree, tuple | list) else []

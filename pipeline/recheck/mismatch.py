@@ -109,7 +109,7 @@ def raised(error: Exception, own: bool) -> str:
 
 def _asks_int_for_float(error: Exception) -> bool:
     """Whether an int was asked for an attribute that floats have in this Python, as `is_integer` before 3.12."""
-    return isinstance(error, AttributeError) and type(error.obj) is int and hasattr(float, error.name)
+    return isinstance(error, AttributeError) and type(error.obj) is int and hasattr(float, error.name or "")
 
 
 def note(found: Mismatch | None) -> Mismatch | None:

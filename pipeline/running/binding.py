@@ -18,7 +18,7 @@ from ...ops.graph.text import plain_text
 from ...ops.graph.traverse import map_leaves
 from ...ops.graph.types import STRINGS, ListType, TensorType, Type
 from ...ops.runtime.checks import check_item, not_a_tensor, wrong_keys
-from .handed import Looking, is_sequence
+from .handed import Looking, is_mapping, is_sequence, overrides_operators
 from .marks import Marks
 from .stand_ins import fix_of, fixed, is_device, is_traced_list, items_of, named, plain_value, same, tensor_of_array
 
@@ -78,7 +78,7 @@ class Binding:
             self._fill(parameter.tree, value, parameter.name, flat)
             if parameter.name in self._marks.ordered:
                 _require_order(parameter.tree, value, parameter.name)
-        if self._marks.keywords or self._marks.floats or self._marks.some:
+        if self._marks.ask_for_more:
             self._marks.check(feed, self._parameters, flat)
         return flat
 
@@ -162,7 +162,7 @@ class Binding:
         return _SEVERAL.format(where) if several else _TUPLE
 
     def _mapping(self, tree: dict[Any, Any], value: Any, where: str, flat: list[Any]) -> None:
-        if not isinstance(value, Mapping) or value.keys() != tree.keys():
+        if not is_mapping(value, where, tree) or value.keys() != tree.keys():
             got = f"keys {list(value)}" if isinstance(value, Mapping) else type(value).__name__
             expected, fix = f"a dict with keys {list(tree)}", _OF_KEYS if isinstance(value, Mapping) else ""
             what = wrong_keys(value, tree)
@@ -233,7 +233,7 @@ def _listed(value: Any, kind: ListType, where: str) -> list[Any]:
 
 def _item(value: Any, kind: Any, where: str) -> Any:
     if isinstance(kind, dict):
-        if not isinstance(value, Mapping) or list(value) != list(kind):
+        if not is_mapping(value, where, kind) or list(value) != list(kind):
             got = f"keys {list(value)}" if isinstance(value, Mapping) else type(value).__name__
             raise SignatureError(
                 wrong_keys(value, kind), where=f"input {where!r}", got=got,
@@ -272,10 +272,7 @@ def as_tensor(value: Any) -> torch.Tensor | None:
             return value
         if type(value).__module__.startswith("torch._subclasses."):  # torch traces the caller of the pipeline
             return value
-        if (
-            hasattr(type(value), "__torch_dispatch__")
-            and type(value).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__
-        ):
+        if overrides_operators(type(value)):
             raise SignatureError(
                 "the tensor is of a subclass that overrides operators",
                 got=type(value).__name__,

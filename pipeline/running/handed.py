@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Mapping, Sequence, Set
 from types import TracebackType
 from typing import Any
 
+import numpy as np
 import torch
 
 from ...ops.graph.errors import SignatureError, TracepackError
@@ -63,6 +66,8 @@ def give_back(given: Sequence[Any], used: Sequence[Any]) -> None:
 _OF_NO_ITEM = frozenset(
     "__new__ __init__ __repr__ __doc__ __class_getitem__ __getnewargs__ __sizeof__ __hash__ __module__".split()
 )
+_OF_COPIES = frozenset("__dict__ __weakref__ __deepcopy__ __reduce__ __reduce_ex__ __setstate__".split())
+_KNOWN = (list, tuple, torch.Size, dict, OrderedDict, defaultdict, Counter)
 
 
 def is_sequence(value: Any, kinds: Any, where: str) -> bool:
@@ -71,13 +76,74 @@ def is_sequence(value: Any, kinds: Any, where: str) -> bool:
     Raises:
         SignatureError: it is of a subclass with other methods, which the function would call.
     """
-    kind = type(value)
-    if kind not in (list, tuple, torch.Size) and isinstance(value, list | tuple):
-        own = {name for base in kind.__mro__ if base not in (list, tuple, object) for name in vars(base)}
-        if own & (vars(list).keys() | vars(tuple).keys()) - _OF_NO_ITEM:
-            plain = "list" if isinstance(value, list) else "tuple"
-            raise SignatureError(
-                f"the {plain} is of a subclass that overrides its methods",
-                where=f"input {where!r}", got=kind.__name__, expected=plain, fix=f"Pass {plain}(value).",
-            )  # fmt: skip
+    if isinstance(value, list | tuple) and _own_methods(value, vars(list).keys() | vars(tuple).keys()):
+        raise _overridden(value, "list" if isinstance(value, list) else "tuple", where)
     return isinstance(value, kinds)
+
+
+def is_mapping(value: Any, where: str, wanted: Mapping[Any, Any]) -> bool:
+    """Whether a value is a dict or another mapping.
+
+    Args:
+        value: what is given.
+        where: the place that an error names.
+        wanted: has the keys that it should have.
+
+    Raises:
+        SignatureError: a key is equal to one that it should have, and of another class, as 1.0 and 1 are.
+        SignatureError: it is of a subclass of dict with other methods, which the function would call. Those of an
+            installed package may be there for more keys, as of a model's outputs: they must read as dict's do.
+    """
+    own = _own_methods(value, vars(dict).keys() | {"__missing__"}) if isinstance(value, dict) else []
+    if own and not (all(map(_is_installed, own)) and _reads_as_dict(value)):
+        raise _overridden(value, "dict", where)
+    if not isinstance(value, Mapping):
+        return False
+    kinds = {key: type(key) for key in wanted}
+    for key in value:
+        if key.__class__ not in (kind := kinds.get(key, key.__class__), np.str_):  # of a stand-in that of its example
+            raise SignatureError(
+                "a key is of another class",
+                where=f"input {where!r}", got=f"{key!r:.60}, a {type(key).__name__}", expected=kind.__name__,
+            )  # fmt: skip
+    return True
+
+
+def overrides_operators(kind: type[torch.Tensor]) -> bool:
+    """Whether a subclass of tensors has operators or methods of its own; packages may wrap what functions give."""
+    if getattr(kind, "__torch_dispatch__", None) is not torch.Tensor.__torch_dispatch__:
+        return True
+    own = [each for each in kind.__mro__ if each.__module__.partition(".")[0] != "torch" and not _is_installed(each)]
+    names = set(dir(torch.Tensor)) - _OF_NO_ITEM - _OF_COPIES
+    return any(vars(each).keys() & names for each in own if each is not object)
+
+
+def _own_methods(value: Any, names: Set[str]) -> list[type]:
+    """The classes of a container that override some of the methods that Python's own has."""
+    if type(value) in _KNOWN:
+        return []
+    names = (names | {"__bool__"}) - _OF_NO_ITEM
+    return [kind for kind in type(value).__mro__ if kind not in (*_KNOWN, object) and vars(kind).keys() & names]
+
+
+def _overridden(value: Any, plain: str, where: str) -> SignatureError:
+    return SignatureError(
+        f"the {plain} is of a subclass that overrides its methods",
+        where=f"input {where!r}", got=type(value).__name__, expected=plain, fix=f"Pass {_PLAINLY[plain]}.",
+    )  # fmt: skip
+
+
+_PLAINLY = {"list": "list(value)", "tuple": "tuple(value)", "dict": "dict(value.items())"}
+
+
+def _is_installed(kind: type) -> bool:
+    """Whether a class comes from a package, or from Python."""
+    file = str(getattr(sys.modules.get(kind.__module__), "__file__", "") or "")
+    return "-packages" in file or kind.__module__.partition(".")[0] in sys.stdlib_module_names - {"__main__"}
+
+
+def _reads_as_dict(value: dict[Any, Any]) -> bool:
+    keys = [*dict.keys(value)]
+    same = all(value[key] is dict.__getitem__(value, key) is value.get(key) for key in keys)
+    pairs = dict(value.items()) if same and len(value) == len(keys) and [*value] == keys else {}
+    return len(pairs) == len(keys) and all(pairs[key] is dict.__getitem__(value, key) for key in keys)

@@ -13,7 +13,7 @@ import torch
 
 from ...ops.graph.errors import SignatureError
 from ...ops.graph.frozen_class import frozen_object
-from ...ops.graph.graph import Graph, Operator
+from ...ops.graph.graph import Graph, Operator, Record
 from ...ops.graph.operators.names import (
     FLOAT_ONLY,
     ITEM_FIELDS,
@@ -22,11 +22,12 @@ from ...ops.graph.operators.names import (
     LEFT_OUT,
     LIST_ONLY,
     MARKS,
+    PLAIN_ONLY,
     SOME_FLOAT,
     TENSOR_ONLY,
     is_mark,
 )
-from ...ops.graph.program import Parameters
+from ...ops.graph.program import Parameters, Slot
 from ...ops.graph.types import ListType, ScalarType
 
 _OF_CALLS = f"py.{LEFT_OUT}"  # `ways_of` reads it
@@ -44,6 +45,7 @@ class Marks:
         tensors: the inputs that must not be a Parameter or of another subclass of tensors.
         some: the inputs that must not have ints for all their floats at once.
         fields: the inputs that are lists with named tuples: the names of the fields of these by the path to them.
+        plain: the parameters whose tuples and dicts must be plain ones, or OrderedDicts.
     """
 
     ordered: frozenset[str] = frozenset()
@@ -53,6 +55,7 @@ class Marks:
     tensors: frozenset[str] = frozenset()
     some: frozenset[str] = frozenset()
     fields: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
+    plain: frozenset[str] = frozenset()
 
     @staticmethod
     def of(graph: Graph) -> Marks:
@@ -65,11 +68,16 @@ class Marks:
                 fields.setdefault(about, {})[path] = tuple(map(str, node.args[2:]))
             elif isinstance(node.target, Operator) and is_mark(node.target.name) and node.target.name != _OF_CALLS:
                 found[node.target.name.removeprefix("py.")] += map(str, node.args)
-        floats, lists, tensors, some = (
-            frozenset(found[name]) for name in (FLOAT_ONLY, LIST_ONLY, TENSOR_ONLY, SOME_FLOAT)
+        floats, lists, tensors, some, plain = (
+            frozenset(found[name]) for name in (FLOAT_ONLY, LIST_ONLY, TENSOR_ONLY, SOME_FLOAT, PLAIN_ONLY)
         )
         ordered, keywords = frozenset(found[KEY_ORDER]), tuple(found[KEYWORD_ORDER])
-        return Marks(ordered, keywords, floats, lists, tensors, some, fields)
+        return Marks(ordered, keywords, floats, lists, tensors, some, fields, plain)
+
+    @property
+    def ask_for_more(self) -> bool:
+        """Whether `check` has anything to do."""
+        return bool(self.keywords or self.floats or self.some or self.plain)
 
     def check_class(self, name: str, value: Any, kind: Any) -> None:
         """Refuses a value whose class the function would see, and the pipeline does not."""
@@ -77,11 +85,8 @@ class Marks:
         if wanted is list and type(value) is list and isinstance(kind, ListType):
             value = next(_tuples(kind, value), value)
         if wanted is not None and type(value) is not wanted and isinstance(value, tuple | torch.Tensor):
-            raise SignatureError(
-                f"the function asks for the class of this input, and a {type(value).__name__} gives another answer",
-                where=f"input {name!r}", expected=wanted.__name__,
-                fix="Pass a list." if wanted is list else "Pass x.data, which is a plain tensor.",
-            )  # fmt: skip
+            fix = "Pass a list." if wanted is list else "Pass x.data, which is a plain tensor."
+            raise _of_class(value, name, wanted.__name__, fix)
 
     def named_tuples(
         self, name: str, value: Any, kind: Any, convert: bool
@@ -100,11 +105,15 @@ class Marks:
                 yield part, names, where
 
     def check(self, feed: Mapping[str, Any], parameters: Parameters, flat: Sequence[Any]) -> None:
-        """Refuses arguments in another order, and an int for a float."""
+        """Refuses arguments in another order, an int for a float, and containers of classes that the function sees."""
         if self.keywords and (given := tuple(name for name in feed if name in self.keywords)) != self.keywords:
             raise SignatureError(
                 "the arguments are in another order, on which the answer depends", got=given, expected=self.keywords
             )
+        for parameter in parameters.items if self.plain else ():
+            if parameter.name in self.plain and parameter.name in feed:
+                for value, wanted in self._unlike(parameter.tree, feed[parameter.name], parameters):
+                    raise _of_class(value, parameter.name, wanted, f"Pass {wanted}(value).")
         inputs = list(zip(parameters.names, parameters.types, flat, strict=True))
         for name, kind, value in inputs if self.floats else ():
             if name in self.floats:
@@ -112,6 +121,44 @@ class Marks:
         held = [each for name, kind, value in inputs if name in self.some for each in _floats(kind, value)]
         if all(type(each) is int for each in held):
             _refuse_ints(held, min(self.some, default=""))
+
+    def _unlike(
+        self, form: Any, value: Any, parameters: Parameters, name: str = "", path: str = ""
+    ) -> Iterator[tuple[Any, str]]:
+        """What is given for a tuple or a dict and is of a class of its own, with the name of the plain one.
+
+        Args:
+            form: a tree of a parameter, or a type in it.
+            value: what is given for it.
+            parameters: those of the pipeline.
+            name: of the input; empty outside of lists of any length.
+            path: the place in its type.
+        """
+        parts: list[tuple[Any, Any, str]] = []
+        match form:
+            case Slot(index):
+                name, parts = parameters.names[index], [(parameters.types[index], value, "")]
+            case ListType(item) if isinstance(value, list | tuple):
+                parts = [(item, each, f"{path}[]") for each in value]
+            case Record():
+                parts = [(*pair, path) for pair in zip(form.items, value, strict=False)]
+            case tuple() | list():
+                own = isinstance(value, tuple) and type(value) is not tuple
+                if own and isinstance(form, tuple) and path not in self.fields.get(name, {}):
+                    yield value, "tuple"
+                pairs = enumerate(zip(form, value, strict=False))
+                parts = [(inner, part, f"{path}[{number}]") for number, (inner, part) in pairs]
+            case dict():
+                if hasattr(type(value), "__missing__"):
+                    yield value, "dict"
+                parts = [(inner, value[key], f"{path}[{key!r}]") for key, inner in form.items()]
+        for inner, part, place in parts:
+            yield from self._unlike(inner, part, parameters, name, place)
+
+
+def _of_class(value: Any, name: str, wanted: str, fix: str) -> SignatureError:
+    what = f"the function asks for the class of this input, and a {type(value).__name__} gives another answer"
+    return SignatureError(what, where=f"input {name!r}", expected=wanted, fix=fix)
 
 
 def _refuse_ints(found: Sequence[int], name: str) -> None:

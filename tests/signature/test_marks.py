@@ -34,6 +34,24 @@ def test_the_order_of_keywords_on_which_the_answer_hangs() -> None:
             mod.run({"b": ONES, "x": X, "a": ONES})
 
 
+@pytest.mark.skipif(hasattr(int, "is_integer"), reason="ints have it since Python 3.12")
+@pytest.mark.parametrize(
+    ("process", "example", "other"),
+    [
+        (lambda xs: [v.is_integer() for v in xs], [0.5, 2.5], [1, 2.5]),
+        (lambda v: v.is_integer(), 0.5, 1),
+        (lambda v: v.is_integer() if v > 3 else False, 0.5, 5),
+    ],
+)
+def test_an_int_lacks_what_a_float_has(process, example, other) -> None:
+    mod = saved(process, example)
+    assert mod(example) == process(example)
+    with pytest.raises(AttributeError, match="'int' object has no attribute 'is_integer'"):
+        process(other)
+    with pytest.raises(tracepack.SignatureError, match="an int gives another answer than a float"):
+        mod(other)
+
+
 def test_keywords_that_are_looked_up_come_in_any_order() -> None:
     mod = saved(lambda x, **more: more["a"] * x - more["b"], X, a=ONES, b=ONES * 2)
     assert torch.equal(mod(X, b=ONES, a=ONES * 3), 3 * X - 1)
