@@ -43,6 +43,7 @@ class OperatorKernel(Kernel):
     from_package: ClassVar[bool] = True
     strided: ClassVar[bool] = True
     varying: ClassVar[bool] = True  # nobody says whether data decides its sizes
+    lists_vary: ClassVar[bool] = True  # nor what decides how many tensors it gives in a list
 
     def __init__(self, overload: Callable[..., Any], description: Mapping[str, str]) -> None:
         self.overload, self._description = overload, dict(description)

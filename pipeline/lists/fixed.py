@@ -19,6 +19,7 @@ from ...ops.runtime.safety.code_patterns import unbounded_pattern
 from ...ops.runtime.safety.patterns import is_linear, kind_of, pattern_among
 from ...ops.runtime.user_code import user_stacklevel
 from ..proxies.branches import BRANCH, HANDED
+from ..proxies.lists import READ
 from ..recording.guards import HELD, MATCH, ONE_BY_ONE
 from ..rules.advice.before_calls import before_call
 from ..rules.advice.branch_forms import form_of
@@ -38,7 +39,7 @@ class _HasGraph(Protocol):
 
 
 Traced = TypeVar("Traced", bound=_HasGraph)
-_LENGTHS = ("the length of the list was read", "the length of the dict was read", "its length was read")
+_LENGTHS = (READ, "the length of the dict was read", "its length was read")
 _AS_WITHOUT = "The pipeline answers as it does under torch.no_grad(), whatever the mode is in which it is called"
 _ASKED_BY_PLACE = "getitem gives"
 """How the refusal of a list begins whose items are tensors, one of which is asked for by its place."""

@@ -28,6 +28,8 @@ OF_TEXTS = "Go on with a list of them: names.tolist(), list(names), [str(name) f
 NESTED: Any = object()
 _OF_DEQUES = ("popleft", "appendleft")
 _LACKS = Guard(True, "a list lacks an item")
+READ = "the length of the list was read"
+"""Why a length is guarded."""
 WITH_NONE = "a list whose items may be None is asked for more than its length"
 
 
@@ -45,6 +47,7 @@ class TracedList(Growing, Traced):
         ends: whether it stands for a deque; most: how many items that keeps at most.
         of_array: whether it stands for an array of texts, of one dimension.
         view: whether it stands for a range, or the keys, values or items of a dict, which equal no list.
+        guarded: whether code that asks for the length, which data decides, has that of the example, guarded in a run.
         counted: whether a call has just taken its items, after which Python asks for the length as a hint.
     """
 
@@ -55,6 +58,7 @@ class TracedList(Growing, Traced):
     with_none: Any = None
     samples: Sequence[Any] = ()
     view: bool = False
+    guarded: bool = False
     counted: bool = False
     ends: bool = False
     most: int | None = None
@@ -81,7 +85,7 @@ class TracedList(Growing, Traced):
             return self
         found = self.as_it_is(tracer, tracer.arguments(self))
         found.sized_by, found.given, found.constants = self.sized_by, self.given, self.constants
-        found.objects, found.samples = self.objects, self.samples
+        found.objects, found.samples, found.guarded = self.objects, self.samples, self.guarded
         return found
 
     def like(self, value: Value, concrete: list[Any]) -> TracedList:
@@ -104,7 +108,10 @@ class TracedList(Growing, Traced):
     def __len__(self) -> int:
         hint, self.counted = self.counted and running_instruction() == "CALL_FUNCTION_EX", False
         count = len(self.concrete) if hint else self.length()
-        return int(self.tracer.pin(count, "the length of the list was read") if is_traced(count) else count)
+        if self.guarded and is_traced(count):
+            self.tracer.plainly_used = self.tracer.plainly_used or READ
+            return self._fixed(READ, len(self.concrete))
+        return int(self.tracer.pin(count, READ) if is_traced(count) else count)
 
     def __bool__(self) -> bool:
         if self.of_array:

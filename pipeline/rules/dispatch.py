@@ -18,7 +18,7 @@ from ..proxies.trees import title
 from .assertions import all_true
 from .callbacks import opened, takes_objects
 from .custom_operators import custom_operator
-from .metadata import pin_pieces, pin_rows, read_metadata
+from .metadata import guard_results, pin_pieces, pin_results, pin_rows, read_metadata
 from .torch_functions import CONVERTED, DEVICE, IGNORED, METADATA, SIZES, TEXTS, TRANSFORMS, refusal
 
 _MODULES = str(torch.nn.modules.module.__file__)
@@ -93,7 +93,9 @@ def record(recorder: Tracer, func: Callable[..., Any], args: tuple[Any, ...], kw
     if takes_objects(func, (args, kwargs)):
         with recorder:
             return opened(func)(*args, **kwargs)
-    return _operator(recorder, name, func, args, kwargs)
+    found = _operator(recorder, name, func, args, kwargs)
+    pin_results(recorder, args, kwargs, found)
+    return found
 
 
 def _operator(
@@ -107,7 +109,7 @@ def _operator(
         raise RecordError(error.what, where=where, got=error.got, expected=error.expected, fix=error.fix) from None
 
 
-def _unknown(recorder: NodeWriter, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _unknown(recorder: Tracer, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Records an operator of torch.library."""
     target, overload = custom_operator(func, args, kwargs)
     if isinstance(target, Operator):
@@ -116,4 +118,6 @@ def _unknown(recorder: NodeWriter, func: Callable[..., Any], args: tuple[Any, ..
         ):  # the tensor of an array that the function made: each run needs a new one
             return _operator(recorder, "torch.clone", torch.clone, args, kwargs)
         return _operator(recorder, target.name, overload, args, kwargs)
-    return recorder.apply(target, overload, args, kwargs)
+    found = recorder.apply(target, overload, args, kwargs)
+    guard_results(found)
+    return found

@@ -6,13 +6,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+from torch.utils import _pytree as pytree
 
 from ...ops.graph.errors import RecordError
 from ...ops.graph.graph import Guard, Node, Operator, Value
 from ...ops.graph.types import SCALARS
 from ...ops.runtime.primitives.callables import resolve
 from ...ops.runtime.user_code import is_asked_by_user, is_unpacked, user_line
-from ..proxies.lists import TracedList
+from ..proxies.base import is_traced
+from ..proxies.lists import READ, TracedList
 from ..proxies.tracer import NodeWriter, Tracer
 from .torch_functions import METADATA
 
@@ -119,7 +121,30 @@ def pin_rows(recorder: Tracer, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
 def pin_pieces(recorder: Tracer, sizes: Any) -> None:
     """Fixes the number of pieces of a tensor where a list of run time says how large each is."""
     if type(sizes) is TracedList:
-        _fix_number(recorder, sizes.length(), "the length of the list was read")
+        _fix_number(recorder, sizes.length(), READ)
+
+
+def pin_results(recorder: Tracer, args: Any, kwargs: dict[str, Any], found: Any) -> None:
+    """Fixes the lengths of lists of tensors where a function of torch gives as many results, as `torch.atleast_2d`.
+
+    Args:
+        recorder: the one that knows the lists.
+        args: of the function.
+        kwargs: its keyword arguments.
+        found: what it gave.
+    """
+    if type(found) not in (tuple, list):
+        return
+    for each in pytree.tree_leaves((args, kwargs), is_leaf=is_traced):
+        if type(each) is TracedList and any(isinstance(item, _T) for item in each.concrete):
+            _fix_number(recorder, each.length(), READ)
+
+
+def guard_results(found: Any) -> None:
+    """Lets code have the lists that an operator gives with their lengths on the example, where it cannot be free."""
+    for each in found if type(found) is tuple else (found,):
+        if type(each) is TracedList:
+            each.guarded = True
 
 
 def _fix_number(recorder: Tracer, number: Any, why: str) -> None:

@@ -31,6 +31,17 @@ def _(x, factor, shift=1):
 def halves(x: torch.Tensor) -> list[torch.Tensor]:
     return [x[: len(x) // 2].clone(), x[len(x) // 2 :].clone()]
 
+@torch.library.custom_op("mylib_t::best", mutates_args=())
+def best(xs: list[torch.Tensor], n: int) -> list[torch.Tensor]:
+    return [x.topk(n).values for x in xs]
+
+@torch.library.custom_op("mylib_t::rows", mutates_args=())
+def rows(x: torch.Tensor) -> list[torch.Tensor]:
+    return [row.clone() for row in x]
+
+def raised(x):
+    return [row + 1 for row in rows(x)]
+
 @torch.library.custom_op("mylib_t::fill", mutates_args=("x",))
 def fill(x: torch.Tensor) -> None:
     x.fill_(7)
@@ -193,6 +204,37 @@ except tracepack.RecordError as error:
     right, refused = found.splitlines()
     assert right == "[4.0, 5.0, 6.0]"
     assert "mylib_t.fill.default cannot be recorded: it writes to its arguments" in refused
+
+
+def test_a_list_of_results_has_any_length(tmp_path: Path, run: Run) -> None:
+    write(tmp_path, "mypkg_t", MINE)
+    found = run("""
+import warnings
+import mypkg_t
+warnings.simplefilter("error")
+
+def unpacked(xs):
+    one, other = mypkg_t.best(xs, 2)
+    return one + other
+
+X = [torch.tensor([1.0, 2.0, 3.0]), torch.tensor([4.0, 6.0, 5.0, 7.0])]
+tracepack.trace(lambda xs: mypkg_t.best(xs, 1), X).save("a.tpk")
+mod = tracepack.load("a.tpk", packages=["mypkg_t"])
+print(mod.signature)
+print([[each.tolist() for each in mod(given)] for given in (X, X[:1], X * 2, [])])
+mod = tracepack.trace(mypkg_t.raised, torch.rand(2, 1))
+print([[row.tolist() for row in mod(torch.zeros(count, 1))] for count in (1, 3, 0)])
+mod = tracepack.trace(unpacked, X)
+try:
+    mod(X[:1])
+except tracepack.GuardError as error:
+    print(error.what, error.got)
+""")
+    signature, lists, rows, refused = found.splitlines()
+    assert signature == "(xs: list[f32[?]]) -> list[f32[?]]"
+    assert lists == "[[[3.0], [7.0]], [[3.0]], [[3.0], [7.0], [3.0], [7.0]], []]"
+    assert rows == "[[[1.0]], [[1.0], [1.0], [1.0]], []]"
+    assert refused == "the function unpacks it into 2 values 1"
 
 
 def test_an_operator_that_no_module_registers() -> None:
