@@ -13,9 +13,10 @@ from torch.utils import _pytree as pytree
 
 from ..graph.device import Device
 from ..graph.errors import LoweringError, OutsideError
-from ..graph.graph import Body, Facts, KernelCall
+from ..graph.graph import Body, Facts, KernelCall, Operator
 from ..graph.guards import Expression
 from ..graph.sharing.memory import touched
+from ..graph.traverse import walk
 from ..runtime.checks import size_of
 from ..runtime.placement import home_of_body
 from ..runtime.plan import Plan
@@ -110,6 +111,8 @@ class _Checker:
         self.trusts = any(call.kernel.trusts_values for call in calls)
         self._moves = is_stateful(body.graph) or bool(touched(body.graph).constants())
         self._plan: Plan | None = None
+        names = {node.target.name for node in walk(body.graph) if isinstance(node.target, Operator)}
+        self._whole = any("_int_mm" in name for name in names)  # of layers that round to whole numbers
         self._hard: list[bool] | None = None  # whether both agree on such numbers at the example's sizes
 
     def plan(self) -> Plan:
@@ -262,9 +265,13 @@ class _Checker:
         return found is True or (found is None and self._alike([_clamped(t, least) for t in small]) is True)
 
     def _differs_on_hard(self, small: Leaves, tensors: Leaves) -> bool:
-        """Whether numbers that few examples hold show a difference, which they do not show at the example's sizes."""
+        """Whether numbers that few examples hold show a difference, which they do not show at the example's sizes.
+
+        Torch's quantized layers forget a NaN, or fail, by its place in memory, and so for the sizes by chance.
+        """
+        many = 1 if self._whole else None
         if self._hard is None:
-            self._hard = [not self.differs(each) for each in hard(tensors)]
+            self._hard = [not self.differs(each) for each in islice(hard(tensors), many)]
         return any(held and self.differs(each) for held, each in zip(self._hard, hard(small), strict=False))
 
     def agrees(self, symbols: Sequence[str], size: int, tensors: Leaves) -> bool:

@@ -98,6 +98,12 @@ def sets_apart(tree: ast.expr) -> bool:
     match tree:
         case ast.BoolOp(_, [*_, last]):
             return sets_apart(last)
+        case ast.Compare(
+            ast.Call(ast.Name("min"), [ast.Constant(one), ast.BinOp(ast.Constant(step), ast.Mult(), ast.Name())]),
+            [ast.Eq()],
+            [ast.Constant(least)],
+        ):  # a step in memory, which is another one for a size of 0
+            return bool(one == step == least)
         case ast.Compare(_, [*_, operator], [*_, ast.Constant(bound)]):
             return (type(operator), bound) in ((ast.GtE, 2), (ast.Gt, 1), (ast.NotEq, 1), (ast.NotEq, 0))
         case ast.Compare():  # of the steps in memory, which torch counts as if no size were 0

@@ -144,7 +144,7 @@ class PlainLinear(torch.nn.Module):
         if not torch.compiler.is_exporting():
             found: torch.Tensor = self._own[0](x)
             return found
-        rows = x if x.dim() == 2 else x[None] if x.dim() == 1 else x.flatten(0, -2)
+        rows = x if x.dim() == 2 else x[None] if x.dim() == 1 else x.reshape(-1, x.shape[-1])
         scale, zero = _levels(rows)
         levels = (torch.round(rows * (1.0 / scale)) + zero).clamp(0, 255)
         products = torch._int_mm((levels - _MIDDLE).to(torch.int8), self.turned)
@@ -160,7 +160,9 @@ def _levels(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
     As torch's `ChooseQuantizationParams` chooses them: in float64, but for the ends of the range.
     """
-    least, most = (end.float() for end in (x.amin().clamp(max=0), x.amax().clamp(min=0)))
+    zero = x.new_zeros(1)  # in the range anyway, and all of it where there are no rows
+    ends = torch.cat([x.amin(-1).flatten(), zero]).amin(), torch.cat([x.amax(-1).flatten(), zero]).amax()
+    least, most = (end.float() for end in ends)
     scale = (most.double() - least.double()) / _LEVELS
     lost = (scale.float() == 0) | (1.0 / scale.float()).isinf()
     scale = torch.where(lost, 0.1, scale)

@@ -70,6 +70,24 @@ def test_layers_beside_others_and_of_three_dimensions():
         assert torch.equal(mod(x), model(x))
 
 
+@pytest.mark.parametrize("names", [{"0"}, {"2"}, {"0", "2"}])
+def test_a_batch_of_one_and_an_empty_one(names):
+    model = quantized(network(), *names)
+    mod = loaded(model, torch.rand(3, 4))
+    assert mod.signature == "(x: f32[N,4]) -> f32[N,2]"
+    for size in (1, 0, 5):
+        x = torch.rand(size, 4)
+        assert torch.equal(mod(x), model(x))
+
+
+def test_an_empty_batch_of_three_dimensions():
+    model = quantized(network())
+    mod = loaded(model, torch.rand(2, 5, 4))
+    for size in ((0, 5, 4), (2, 0, 4), (1, 1, 4)):
+        x = torch.rand(size)
+        assert torch.equal(mod(x), model(x))
+
+
 def test_one_layer_by_itself():
     model = quantized(torch.nn.Sequential(torch.nn.Linear(4, 3)))[0]
     x = torch.randn(5, 4)
