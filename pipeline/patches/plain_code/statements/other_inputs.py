@@ -223,7 +223,8 @@ def _others(thing: Any, asked: _AskedFor) -> list[Any]:
             return [not thing]
         case int():
             near = [number + step for number in map(int, asked.numbers) for step in (0, 1, -1)]
-            return [each for each in dict.fromkeys([*near[:9], 0, -1, thing + 7]) if each != thing]
+            # The next ones are other places of a table that is asked for a rest, as ``[1, 2.5, 3][n % 3]``.
+            return [e for e in dict.fromkeys([*near[:9], 0, -1, thing + 1, thing + 2, thing + 7]) if e != thing]
         case float():
             close = [float(number + step) for number in asked.numbers for step in (0, 1, -1)]
             return [each for each in dict.fromkeys([*close[:9], 0.0, -1.5, thing + 7.5]) if each != thing]
@@ -237,7 +238,7 @@ def _others(thing: Any, asked: _AskedFor) -> list[Any]:
                 *([torch.cat([thing.abs()] * _MORE)] if thing.dim() and thing.numel() <= _MOST_REPEATED else []),
             ]
         case np.ndarray() if thing.size:
-            return [*_other_data(thing, str(thing.dtype), np, asked), np.flip(thing)]
+            return [*_other_data(thing, str(thing.dtype), np, asked), np.flip(thing), *_of_other_sizes(thing, asked)]
         case np.generic() if thing.dtype.kind in "fiub":
             return [each for each in map(type(thing), (0, 1, 100)) if each != thing]
         case list() if thing:
@@ -266,6 +267,14 @@ def _other_data(thing: Any, dtype: str, library: Any, asked: _AskedFor) -> list[
         filled = [library.full_like(thing, value) for value in (0.0, _LARGE, -_LARGE, float("nan"))]
         return [*filled, *(_risen(thing, library, places) for places in (slice(None, None, 2), *asked.places()))]
     return [library.full_like(thing, value) for value in (0, 1)] if "int" in dtype else []
+
+
+def _of_other_sizes(thing: np.ndarray[Any, Any], asked: _AskedFor) -> list[Any]:
+    """An array with as many rows as the block asks for, or a few more or less: it is Python that goes through them."""
+    if not thing.ndim or thing.size > _MOST_REPEATED:
+        return []
+    counts = dict.fromkeys(count for each in asked.lengths() for count in (each, each - 1) if count != len(thing))
+    return [np.resize(thing, (count, *thing.shape[1:])) for count in counts]
 
 
 def _risen(thing: Any, library: Any, places: Any) -> Any:
