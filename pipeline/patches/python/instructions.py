@@ -30,6 +30,7 @@ from .assembly import (
 )
 from .choices.choices import Choices, End, may_choose
 from .choices.connectives import Connectives
+from .conditions.asked_shapes import comparing
 from .conditions.demanded import ASSERTED, REFUTED, raising
 from .conditions.none_tests import NONE_TESTS, tests_none, with_plain_tests
 from .dunders import OPERATORS
@@ -92,7 +93,10 @@ def instrumented(code: CodeType) -> CodeType:
     plain = list(dis.get_instructions(code))
     filters = code.co_name == "<genexpr>" and any(each.opname in _JUMPS for each in plain)
     records = any(
-        _is_operation(each.opname, each.argval) or is_loaded_to_call(plain, at) or is_method_of_class(plain, at)
+        _is_operation(each.opname, each.argval)
+        or is_loaded_to_call(plain, at)
+        or is_method_of_class(plain, at)
+        or comparing(plain, at) is not None
         for at, each in enumerate(plain)
     )
     if not (records or filters or may_choose(plain, _JUMPS)):
@@ -259,6 +263,8 @@ def _of(this: Any, index: int, instructions: Sequence[Any], rounds: Comprehensio
             return applied(CONVERTED[_CONVERSIONS[this.arg]])
         case "BUILD_STRING":
             return [tuple_of(this.arg), *applied(JOINED)]
+        case "COMPARE_OP" if (compared := comparing(instructions, index)) is not None:
+            return of_pair(compared)
         case "CONTAINS_OP":
             return of_pair(MISSES if this.arg else CONTAINS)
         case "UNARY_NOT":

@@ -22,7 +22,7 @@ from ...lists import mapping
 from ...lists.formats import FilledIn
 from ...lists.pieces import Pieces
 from ...lists.walking.iterators import collected
-from ...proxies.base import is_traced
+from ...proxies.base import is_free_shape, is_traced
 from ...proxies.dicts import TracedDict
 from ...proxies.lists import TracedList
 from ...proxies.sets import TracedSet, items_of
@@ -43,6 +43,7 @@ from ..library.values.dates import CLASSES, OF_CLASSES
 from ..library.values.percent import PlainBytes, filled_template, is_filled_anew
 from ..library.values.templates import FilledTemplate
 from ..redirect import stand_in_of
+from .conditions.asked_shapes import METHODS_OF_SHAPES, ShapeOfRun
 from .entries import filled, items_of_any_length, updated, with_own_entry
 from .operations import HandedOver, active, formatted, holds_traced, joined
 
@@ -115,6 +116,8 @@ def _receiver(name: str) -> Callable[[Any], Any]:
             return thing
         if type(thing) is str and (name in TEXT_METHODS or name in _FORMATS):
             return PlainText(thing)
+        if name in METHODS_OF_SHAPES and is_free_shape(thing):
+            return ShapeOfRun(recorder, thing)
         if name in ("extend", "sort") and type(thing) is TracedList and thing.loop is not None:
             return _OwnList(recorder, thing)
         if name == "update" and issubclass(type(thing), TracedDict):

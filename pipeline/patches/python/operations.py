@@ -172,6 +172,7 @@ def _contains(operands: Any) -> Any:
         if type(container) in (list, tuple, set, frozenset, dict):
             plain = sorted(container, key=repr) if isinstance(container, set | frozenset) else container
             container, item = of_parts(recorder, plain, item)
+        container = list(container) if is_free_shape(container) else container
         if type(container) in (list, tuple, set, frozenset, dict, str) and (is_traced(item) or holds_traced(container)):
             items = container if isinstance(container, str) else list(container)
             return recorder.scalar("contains", items, item)
