@@ -187,10 +187,10 @@ class Blocks:
 
 
 def _is_any(kind: Any) -> bool:
-    """Whether a kind is that of a result of which nothing is known but its parts: no code goes on with it."""
+    """Whether a kind is that of a result of which little is known but its parts: no code goes on with it."""
     match kind:
         case ["tuple" | "keys" as name, *parts]:
-            return all(_is_any(each[1] if name == "keys" else each) for each in parts)
+            return any(_is_any(each[1] if name == "keys" else each) for each in parts)
     return bool(kind == "any")
 
 

@@ -140,15 +140,24 @@ def _split(text: str) -> Any:
     match returns if leaves(body) else []:
         case [ast.Tuple(first), *_] if first and not any(isinstance(each, ast.Starred) for each in first):
             if all(isinstance(each, ast.Tuple) and len(each.elts) == len(first) for each in returns):
-                return ["tuple", *["any"] * len(first)]
+                parts = zip(*(each.elts for each in returns if isinstance(each, ast.Tuple)), strict=True)
+                return ["tuple", *map(_constant_kind, parts)]
         case [ast.Dict(keys), *_] if keys and all(isinstance(k, ast.Constant) and type(k.value) is str for k in keys):
             named = [k.value for k in keys if isinstance(k, ast.Constant)]
             if all(
                 isinstance(each, ast.Dict) and [getattr(k, "value", ...) for k in each.keys] == named
                 for each in returns
             ):
-                return ["keys", *([name, "any"] for name in named)]
+                entries = zip(*(each.values for each in returns if isinstance(each, ast.Dict)), strict=True)
+                return ["keys", *([name, _constant_kind(each)] for name, each in zip(named, entries, strict=True))]
     return "any"
+
+
+def _constant_kind(parts: Sequence[ast.expr]) -> str:
+    """The kind of a part of all returns where each has a constant of one kind there."""
+    kinds = {type(each.value) if isinstance(each, ast.Constant) else object for each in parts}
+    kind = kinds.pop()
+    return kind.__name__ if not kinds and kind in (bool, int, float, str) else "any"
 
 
 def _own(part: ast.AST) -> Any:
