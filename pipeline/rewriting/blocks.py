@@ -211,8 +211,9 @@ def _lines_naming(code: CodeType, names: set[str]) -> set[int]:
 
 
 def _names_in(function: FunctionType) -> set[str]:
-    """The globals, attributes and variables around it that a function names."""
-    return {name for inner in codes_in(function.__code__) for name in (*inner.co_names, *inner.co_freevars)}
+    """The globals, attributes and variables that a function names, its own parameters among them."""
+    codes = codes_in(function.__code__)
+    return {name for inner in codes for name in (*inner.co_names, *inner.co_freevars, *inner.co_varnames)}
 
 
 def _spans(code: CodeType) -> set[tuple[str, int]]:
