@@ -106,3 +106,42 @@ def test_a_sequence_that_was_packed_outside_of_the_model_is_refused():
     op = tracepack.script(Model())
     with pytest.raises(tracepack.LoweringError, match="the padded tensor and the lengths"):
         tracepack.trace(lambda data, sizes: op(data, sizes), torch.rand(5, 4), torch.tensor([3, 2]))
+
+
+class ToOneLength(torch.nn.Module):
+    """Pads to a length that the model knows, of lengths that come as a tensor, a list or an array."""
+
+    def __init__(self, listed, length):
+        super().__init__()
+        torch.manual_seed(0)
+        self.layer, self.listed, self.length = torch.nn.LSTM(4, 5, batch_first=True), listed, length
+
+    def forward(self, x, lengths):
+        if self.listed == "list":
+            packed = pack_padded_sequence(x, lengths.tolist(), batch_first=True, enforce_sorted=False)
+        elif self.listed == "array":
+            packed = pack_padded_sequence(x, lengths.cpu().numpy(), batch_first=True, enforce_sorted=False)
+        else:
+            packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
+        total = x.shape[1] if self.length == 0 else self.length
+        return pad_packed_sequence(self.layer(packed)[0], True, -2.0, total)
+
+
+@pytest.mark.parametrize(
+    ("listed", "length"), [("tensor", 0), ("list", 0), ("array", 0), ("list", 9), ("tensor", None)]
+)
+def test_sequences_are_padded_to_a_length_and_packed_by_a_list(listed, length):
+    model = ToOneLength(listed, length).eval()
+    op = tracepack.script(model)
+    mod = loaded(lambda x, lengths: op(x, lengths), torch.rand(3, 6, 4), torch.tensor([6, 2, 4]))
+    for lengths in ([3, 5], [1, 2, 3, 7], [4], [2, 2]):
+        x, given = torch.rand(len(lengths), 7, 4), torch.tensor(lengths)
+        with torch.no_grad():
+            assert all(map(torch.equal, model(x, given), mod(x, given)))
+
+
+def test_a_sequence_that_is_longer_than_the_length_is_refused():
+    op = tracepack.script(ToOneLength("tensor", 3).eval())
+    mod = loaded(lambda x, lengths: op(x, lengths), torch.rand(3, 6, 4), torch.tensor([3, 2, 1]))
+    with pytest.raises(tracepack.TracepackError, match="outside of what the model was lowered for"):
+        mod(torch.rand(2, 6, 4), torch.tensor([4, 2]))

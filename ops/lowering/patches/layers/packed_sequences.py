@@ -6,12 +6,15 @@ layer gets its first hidden state here, sized as the batch that was packed; `sha
 
 from __future__ import annotations
 
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache
+from types import CodeType, FunctionType
 from typing import Any
 
 import torch
-from torch.nn.utils.rnn import PackedSequence
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from ..lock import Patch, Patched
 
@@ -96,20 +99,109 @@ def _to_longest(original: Any, patch: Patch) -> Callable[..., Any]:
     return pad
 
 
+def _entered(function: Any, entry: Any) -> Callable[[CodeType, Patch], CodeType]:
+    """What replaces the code of a function of torch, which models import by its name."""
+
+    def replace(original: CodeType, patch: Patch) -> CodeType:
+        plain = FunctionType(original, function.__globals__, function.__name__, function.__defaults__)
+        _plain[function.__name__] = plain, patch
+        code: CodeType = entry.__code__
+        return code
+
+    return replace
+
+
+_plain = dict[str, tuple[Any, Patch]]()
+"""What functions of torch were, and what has put other code in their place."""
+
+
+def _pad(sequence, batch_first=False, padding_value=0.0, total_length=None):  # type: ignore[no-untyped-def]  # torch's
+    from tracepack.ops.lowering.patches.layers.packed_sequences import padded_to
+
+    return padded_to(sequence, batch_first, padding_value, total_length)
+
+
+def _pack(input, lengths, batch_first=False, enforce_sorted=True):  # type: ignore[no-untyped-def]  # torch's
+    from tracepack.ops.lowering.patches.layers.packed_sequences import packed_by
+
+    return packed_by(input, lengths, batch_first, enforce_sorted)
+
+
+def padded_to(sequence: Any, batch_first: bool, padding_value: Any, total_length: Any) -> Any:
+    """`pad_packed_sequence`: to the longest sequence first, whose length a run tells, then to the length."""
+    plain, patch = _plain["pad_packed_sequence"]
+    if total_length is None or not patch.needed or not isinstance(sequence, PackedSequence):
+        return plain(sequence, batch_first, padding_value, total_length)
+    longest = sequence.batch_sizes.shape[0]
+    check: Any = torch._check
+    check(total_length >= longest, lambda: "Expected total_length to be at least the length of the longest sequence")
+    out, lengths = plain(sequence, batch_first, padding_value)
+    sizes, dim = [*out.shape], int(batch_first)
+    sizes[dim] = total_length - longest
+    return torch.cat([out, out.new_full(sizes, padding_value)], dim), lengths
+
+
+class Lengths:
+    """The list, or array, of the lengths of some sequences: most code asks no more than to pack them by it."""
+
+    def __init__(self, tensor: torch.Tensor, plain: Callable[[torch.Tensor], Any]) -> None:
+        self.tensor, self._plain = tensor, plain
+
+    def __len__(self) -> int:
+        return len(self.tensor)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._plain(self.tensor))
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._plain(self.tensor)[index]
+
+
+def _listed(original: Any, patch: Patch) -> Callable[..., Any]:
+    """`tolist` and `numpy`, where the code that asks packs sequences: a list would have the length of the example."""
+    plain = original or getattr(torch.Tensor, patch.name)
+
+    def listed(self: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        packs = "pack_padded_sequence" in sys._getframe(1).f_code.co_names
+        if packs and patch.needed and self.dim() == 1 and isinstance(self.shape[0], torch.SymInt):
+            return Lengths(self, plain)
+        return plain(self, *args, **kwargs)
+
+    return listed
+
+
+def packed_by(padded: torch.Tensor, lengths: Any, batch_first: bool, enforce_sorted: bool) -> Any:
+    """`pack_padded_sequence`, whose lengths may be such a list."""
+    if isinstance(lengths, Lengths):
+        lengths = lengths.tensor.to("cpu", torch.int64)
+    return _plain["pack_padded_sequence"][0](padded, lengths, batch_first, enforce_sorted)
+
+
 _LAYERS = (torch.nn.RNN, torch.nn.LSTM, torch.nn.GRU)
 _patches = (
     *(Patch(layer, "forward", _began) for layer in _LAYERS),
     Patch(torch.nn.RNNBase, "get_expected_hidden_size", _sized),
     Patch(torch.nn.LSTM, "get_expected_cell_size", _sized),
     Patch(torch._VF, "_pad_packed_sequence", _to_longest),
+    Patch(pad_packed_sequence, "__code__", _entered(pad_packed_sequence, _pad)),
+    Patch(pack_padded_sequence, "__code__", _entered(pack_padded_sequence, _pack)),
 )
+
+
+@cache
+def _of_fakes() -> tuple[Patch, ...]:
+    from torch._subclasses import FakeTensor  # a second to import
+    from torch._subclasses.functional_tensor import FunctionalTensor
+
+    kinds, names = (FakeTensor, FunctionalTensor), ("tolist", "numpy")
+    return tuple(Patch(kind, name, _listed) for kind in kinds for name in names)
 
 
 class PackedSequences(Patched):
     """While it is entered, this thread's torch.export follows packed sequences."""
 
     def __init__(self) -> None:
-        super().__init__(*_patches)
+        super().__init__(*_patches, *_of_fakes())
         self._shape: Any = None
 
     def make(self) -> None:
