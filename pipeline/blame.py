@@ -26,7 +26,7 @@ from .rules.advice.before_calls import OP_BEFORE, before_call, shuffled
 from .rules.advice.flag_forms import chosen_call
 from .rules.advice.instead import in_package, instead
 from .rules.advice.loop_forms import of_set
-from .rules.advice.plain_models import OF_PACKAGE, form_for_model
+from .rules.advice.plain_models import GENERATES, LOOP_OF_TOKENS, OF_PACKAGE, form_for_model, is_within_generate
 from .rules.custom_operators import GENERAL
 from .rules.torch_functions import TRANSFORMS
 from .signature.handlers import form_for
@@ -112,6 +112,8 @@ def blamed(error: Exception, process: Callable[..., Any], examples: Examples) ->
         return own if isinstance(own, TracepackError) else _without_card(own) or with_line_noted(own)
     line, mine = str(raising_line(error.__traceback__) or ""), own_line(error.__traceback__)
     line = line if mine is None or str(mine) == line else f"{line}, called by {mine}"
+    if is_within_generate(error.__traceback__):
+        return RecordError(GENERATES, where=line, fix=LOOP_OF_TOKENS)
     if re.search(_GIVEN_TEXT, str(error)):
         first = str(error).splitlines()[0].replace(", not TracedStr", "")
         ours = "(): argument '" in first  # as torch's parser of arguments says it
@@ -190,6 +192,9 @@ def with_own_line(error: TracepackError, later: Exception | None = None, functio
         add_place(error, "")
     if isinstance(error, RecordError) and error.what.startswith(_CHANGED_LIST) and (form := shuffled(own)):
         error.fix = f"{form}."
+        add_place(error, "")
+    if isinstance(error, RecordError) and is_within_generate(trace):
+        error.what, error.fix, error.got = GENERATES, LOOP_OF_TOKENS, None
         add_place(error, "")
     if isinstance(error, RecordError) and (form := form_for_model(error, trace, _raw_models(function))):
         error.fix = form

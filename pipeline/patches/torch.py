@@ -16,6 +16,7 @@ import torch
 from ...ops.lowering.autocast import AUTOCAST_QUESTIONS, is_asked_for_autocast
 from ...ops.runtime.user_code import is_called_by_user, is_users
 from ..proxies.base import is_traced
+from ..rules.advice.plain_models import GENERATES, LOOP_OF_TOKENS
 from ..rules.gradients import asks_grad_mode, is_asked_by_us
 from .hooks import Hooks, active
 
@@ -122,11 +123,7 @@ def _generate(plain: Callable[..., Any]) -> Callable[..., Any]:
     def generate(self: Any, *args: Any, **kwargs: Any) -> Any:
         recorder = active()
         if recorder is not None:
-            recorder.refuse(
-                "model.generate(...) is Python around the model, which no recording holds",
-                "Write its loop with tracepack.while_loop, as 'Text generation' in docs/guide.md and "
-                "samples/generate.py do.",
-            )
+            recorder.refuse(GENERATES, LOOP_OF_TOKENS)
         return plain(self, *args, **kwargs)
 
     return generate

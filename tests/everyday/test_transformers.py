@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import pytest
 import tokenizers
 import torch
@@ -29,6 +31,15 @@ def test_generate_is_refused_with_its_line_and_the_form_that_works(model):
     with pytest.raises(tracepack.RecordError, match=words):
         tracepack.trace(process, IDS)
     assert model.generate(IDS, max_new_tokens=2).shape == (1, 5)
+
+
+def test_generate_that_was_bound_before_is_refused_with_the_form_that_works(model):
+    write = functools.partial(model.generate, max_new_tokens=2)
+    words = r"model.generate\(...\) is Python around the model, which no recording holds. Write its loop with tracepack"
+    with pytest.raises(tracepack.RecordError, match=r"test_transformers.py:\d+ in <lambda>: .*" + words):
+        tracepack.trace(lambda ids: write(ids), IDS)
+    with pytest.raises(tracepack.RecordError, match=words):
+        tracepack.trace(model.generate, IDS)
 
 
 def test_generate_inside_a_scripted_model_is_refused_with_the_form_that_works(model):

@@ -15,6 +15,10 @@ from ....ops.runtime.user_code import attribute, is_own
 DRAWS = "draws random numbers from torch's global generator"
 CHANGES = "the function changes a tensor that is not one of its inputs"
 """What refusals say that are often of a model in train mode: of its dropout, of what its batch norm counts."""
+GENERATES = "model.generate(...) is Python around the model, which no recording holds"
+LOOP_OF_TOKENS = (
+    "Write its loop with tracepack.while_loop, as 'Text generation' in docs/guide.md and samples/generate.py do."
+)
 
 _TRAINED = (
     "{0} is in train mode: write {0}.eval() before the trace, or make an op of it before and call that: "
@@ -26,6 +30,7 @@ _DROPOUT = (
     "same, do it inside `with tracepack.drawing(generator):`."
 )
 
+_GENERATION = "transformers.generation.utils"
 _CALLS = ("_call_impl", "_wrapped_call_impl", "__call__", "forward")
 
 
@@ -54,7 +59,7 @@ def form_for_model(
         trace: the frames that it came through.
         models: those that the function names, for what is seen when it has returned: a batch norm counts its batches.
     """
-    if error.what.startswith("model.generate("):  # neither is an op of a model that calls it
+    if error.what == GENERATES:  # neither is an op of a model that calls it
         return ""
     call = _called(trace)
     if call is None and error.what == CHANGES:
@@ -64,6 +69,15 @@ def form_for_model(
     if getattr(call.innermost, "training", False) and (DRAWS in error.what or error.what == CHANGES):
         return _TRAINED.format(call.name)
     return OF_PACKAGE.format(call.name) if call.in_package else ""
+
+
+def is_within_generate(trace: TracebackType | None) -> bool:
+    """Whether an error came through `generate` of a model of transformers.
+
+    A method that was bound before the trace, `partial(model.generate, …)`, is not the one that refuses by itself.
+    """
+    codes = (frame.f_code.co_name for frame in _frames(trace) if frame.f_globals.get("__name__") == _GENERATION)
+    return "generate" in codes
 
 
 def _called(trace: TracebackType | None) -> _PlainCall | None:
