@@ -28,7 +28,7 @@ from .patches.library.elsewhere.moments import other_answer
 from .patches.print import muted
 from .pipeline import Pipeline
 from .recheck.answers import by_chance, difference, shares_otherwise
-from .recheck.containers import has_dict, ordered, plain
+from .recheck.containers import has_dict, ordered, plain, shared_leaves
 from .recheck.glimpses import outline, shapes
 from .recheck.key_order import key_orders
 from .recheck.mismatch import Mismatch, note, raised
@@ -292,7 +292,7 @@ class Replay:
         except Exception as error:
             return False, raised(error, own)
         self.exact = self.exact and models_run() == before  # an op made by the function has nothing lowered
-        found = self.difference(wanted, got) or self.difference(handed, given)
+        found = self.difference(wanted, got) or self.difference(shared_leaves(handed), shared_leaves(given))
         found = found or (shares_otherwise([wanted, handed], [got, given]) if own else "")
         open_to_chance = bool(found) and not self.objects.first_change() and key_orders(wanted) == key_orders(got)
         if open_to_chance and not isinstance(self.within, Patched) and self._is_chancy(wanted, got, leaves, alike):

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...ops.graph.graph import Guard, Node, Value
 from ...ops.runtime.user_code import names_to_unpack, running_instruction, user_line
+from ...ops.tracing_hook import current
 from .base import Traced, is_traced
 from .branches import HANDED
 from .tracer import Tracer
@@ -162,8 +163,12 @@ class TracedList(Growing, Traced):
 
     def __iadd__(self, other: Any) -> Any:
         self.refuse_known("list")
-        if self.loop is None:
+        running: object = current()
+        if self.loop is None and (running is not self.tracer or self.tracer.rounds.open):
             return self + other
+        if self.loop is None:  # all of its names have what it becomes
+            self.become(self.as_it_is() + other)
+            return self
         self._changed("extend", other)
         return self
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections import OrderedDict, defaultdict, namedtuple
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -148,3 +148,15 @@ def _filled(original: Any, items: Any) -> Any:
     except Exception:  # the user's own class, or a mapping that cannot be written
         return items
     return found
+
+
+def shared_leaves(leaves: Sequence[Any]) -> list[Any]:
+    """The leaves that a run shares with its caller: lists of numbers and texts it leaves as they are."""
+    return [each for each in leaves if not (isinstance(each, list) and is_plain_data(each))]
+
+
+def is_plain_data(thing: Any) -> bool:
+    """Whether a leaf holds no tensor."""
+    if isinstance(thing, list | tuple):
+        return all(map(is_plain_data, thing))
+    return all(map(is_plain_data, thing.values())) if isinstance(thing, dict) else not isinstance(thing, torch.Tensor)

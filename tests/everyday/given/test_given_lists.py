@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -261,3 +262,40 @@ def test_the_forms_for_any_keys_and_for_any_number_work() -> None:
 def test_nothing_is_said_of_known_keys_and_known_arguments() -> None:
     mod = loaded(lambda batch, *xs: batch["a"] + batch["b"] + xs[0], {"a": 1.0, "b": 2.0}, 3.0)
     assert mod({"a": 2.0, "b": 2.0}, 4.0) == 8.0
+
+
+def grown_by_two_names(xs):
+    both = xs
+    both += [9]
+    return xs, both, len(xs), max(both)
+
+
+def grown_in_place(xs):
+    other = kept = xs
+    other += [1]
+    kept += xs
+    return [x + 1 for x in xs], len(other)
+
+
+def grown_entry(table):
+    items = table["a"]
+    items += [1]
+    return table, len(items)
+
+
+@pytest.mark.parametrize(
+    ("process", "example", "other"),
+    [
+        (grown_by_two_names, [3, 1, 2], [5]),
+        (grown_in_place, [3, 1], []),
+        (grown_entry, {"a": [1, 2]}, {"a": []}),
+    ],
+)
+def test_a_given_list_grows_under_all_of_its_names_and_the_callers_stays(process, example, other):
+    with pytest.warns(UserWarning, match="changes a list or a dict that it was given") as said:
+        mod = loaded(process, copy.deepcopy(example))
+    assert len(said) == 1
+    for given in (example, other):
+        kept = copy.deepcopy(given)
+        assert mod(given) == process(copy.deepcopy(given))
+        assert given == kept
