@@ -12,6 +12,7 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum, EnumMeta
 from fractions import Fraction
+from statistics import NormalDist
 from typing import Any
 
 import torch
@@ -41,7 +42,7 @@ def is_plain(thing: Any, levels: int = MOST_LEVELS) -> bool:
         return all(is_plain(each, levels - 1) for each in thing)
     if kind in (dict, Counter, OrderedDict):
         return all(is_plain(k, levels - 1) and is_plain(v, levels - 1) for k, v in thing.items())
-    return kind in SCALARS or kind in (re.Pattern, re.RegexFlag) or is_member(thing) or is_of_library(thing)
+    return kind in SCALARS or kind in (re.Pattern, re.RegexFlag, NormalDist) or is_member(thing) or is_of_library(thing)
 
 
 def is_member(thing: Any) -> bool:
@@ -98,6 +99,8 @@ def literal(thing: Any, part: Any = None) -> ast.expr:
         return _made("re.compile", ast.Constant(thing.pattern), ast.Constant(int(thing.flags) & ~int(re.UNICODE)))
     if is_of_library(thing):
         return _value(thing)
+    if kind is NormalDist:
+        return _made("statistics.NormalDist", literal(thing.mean), literal(thing.stdev))
     return _of_library(thing, part)
 
 

@@ -88,7 +88,12 @@ def _are_errors(node: ast.AST) -> bool:
 
 def _is_error(part: ast.expr | None) -> bool:
     match part:
-        case None | ast.Name() | ast.Attribute(ast.Name("decimal"), "InvalidOperation"):
+        case (
+            None
+            | ast.Name()
+            | ast.Attribute(ast.Name("decimal"), "InvalidOperation")
+            | ast.Attribute(ast.Name("statistics"), "StatisticsError")
+        ):
             return True  # a name means one of Python's errors, or a class of the block
     return False
 
@@ -181,6 +186,8 @@ def _is_named(part: ast.AST) -> bool:
         case ast.Call(ast.Attribute(ast.Name("decimal"), "Decimal"), [ast.Constant(str())], []):
             return True
         case ast.Call(ast.Attribute(ast.Name("fractions"), "Fraction"), [ast.Constant(int()), ast.Constant(int())], []):
+            return True
+        case ast.Call(ast.Attribute(ast.Name("statistics"), "NormalDist"), [_, _], []):
             return True
         case ast.Call(ast.Attribute(ast.Name("datetime")), args, []):
             return all(isinstance(each, ast.Constant) for each in args)

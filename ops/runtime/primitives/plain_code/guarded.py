@@ -24,6 +24,7 @@ from .arrays import block_arrays
 from .gone_through import NAMES, bounded_items, counted, each_ordered, ordered, require_few, require_order
 from .growing_operators import FUNCTIONS
 from .language import CHANGE_FIRST, CHANGING, FILE, LIBRARY, LOOKING, OF_CLASSES
+from .objects import normal_distributions
 from .objects.made_classes import Attributes, MadeClass, attribute_of, fields_of, is_object, part_of_class
 from .objects.made_enums import MadeEnum, has_part, is_record
 from .objects.model_outputs import ModelOutputs
@@ -86,7 +87,7 @@ class Guarded:
             found = getattr(thing, name)
             if name == "fromkeys":
                 return lambda items, *rest: found(bounded_items(items), *rest)
-            return library_values.CLASS_METHODS.get((thing, name), found)
+            return _CLASS_METHODS.get((thing, name), found)
         if is_record(thing, name):
             return getattr(thing, name)
         if kind is ModelOutputs:
@@ -180,13 +181,14 @@ class Guarded:
         return _library(module, name, found)
 
 
+_CLASS_METHODS = {**library_values.CLASS_METHODS, **normal_distributions.CLASS_METHODS}
 _CHANGED = (list, dict, set, deque)
 _UNCHANGED = frozenset((int, float, bool, complex, str, bytes, tuple, torch.Size, type(None)))
 
 
 def _looking(kind: type, name: str) -> Callable[[Guarded, Any], Any]:
     """What gives a method that changes nothing."""
-    if (own := library_values.METHODS.get((kind, name))) is not None:
+    if (own := ({**library_values.METHODS, **normal_distributions.METHODS}).get((kind, name))) is not None:
         return lambda _, thing: own(thing)
     if kind is str:
         if name == "format":
@@ -274,6 +276,7 @@ _LIMITED: dict[tuple[str, str], Callable[..., Any]] = {
     ("functools", "reduce"): reduced,
     **{("math", name): partial(within, bounded.FUNCTIONS[name]) for name in ("factorial", "comb", "perm")},
     ("itertools", "starmap"): lambda function, items: itertools.starmap(function, each_ordered(items)),
+    ("statistics", "quantiles"): normal_distributions.quantiles,
     **library_values.FUNCTIONS, ("re", "findall"): block_texts.all_found, ("re", "split"): block_texts.cut_apart,
 }  # fmt: skip
 

@@ -52,7 +52,10 @@ BUILTINS: Mapping[str, Any] = {each.__name__: each for each in (*_FUNCTIONS, *_E
 """Python's builtins that a block may use, by their names."""
 
 LIBRARY: Mapping[str, tuple[str, ...]] = {
-    "math": (*MATH, "isclose", "pow", "fsum", "dist"),
+    "math": (
+        *MATH, "isclose", "pow", "fsum", "dist", "gamma", "lgamma", "cbrt", "exp2", "ldexp", "nextafter",
+        "ulp",
+    ),
     "re": ("compile", "search", "match", "fullmatch", "findall", "finditer", "sub", "split", "escape"),
     "json": ("dumps",),
     "collections": ("Counter", "OrderedDict", "defaultdict", "deque"),
@@ -60,12 +63,13 @@ LIBRARY: Mapping[str, tuple[str, ...]] = {
         "accumulate", "chain", "compress", "dropwhile", "filterfalse", "groupby", "islice", "pairwise", "starmap",
         "takewhile", "zip_longest",
     ),
-    "functools": ("reduce",),
+    "functools": ("reduce", "cmp_to_key"),
     "heapq": ("heapify", "heappop", "heappush", "heappushpop", "heapreplace", "nlargest", "nsmallest"),
     "bisect": ("bisect", "bisect_left", "bisect_right", "insort", "insort_left", "insort_right"),
     "statistics": (
         "mean", "fmean", "median", "stdev", "pstdev", "variance", "pvariance", "mode", "median_low", "median_high",
-        "multimode", "harmonic_mean", "geometric_mean", "correlation", "covariance",
+        "multimode", "harmonic_mean", "geometric_mean", "correlation", "covariance", "linear_regression",
+        "median_grouped", "quantiles", "NormalDist", "StatisticsError",
     ),
     "operator": ("itemgetter",),
     "dataclasses": ("asdict", "astuple", "replace"),

@@ -1,16 +1,18 @@
-"""Decimal numbers, fractions, dates, digests and bytes in a block of plain Python: what it may do with them."""
+"""Decimal numbers, fractions, dates, digests, bytes and distributions in a block of plain Python: what it may do."""
 
 from __future__ import annotations
 
 import datetime
 import decimal
 import hashlib
+import statistics
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
+from statistics import NormalDist
 from typing import Any
 
 from ....graph.errors import GuardError
@@ -38,14 +40,18 @@ _DATE = (
 )
 _TIME = ("hour", "minute", "second", "microsecond", "isoformat", "replace", "strftime")
 _SPAN = ("days", "seconds", "microseconds", "total_seconds")
+_NORMAL = ("mean", "median", "mode", "stdev", "variance", "cdf", "pdf", "inv_cdf", "zscore", "overlap", "quantiles")
+_LINE: Any = statistics.linear_regression([0, 1], [0, 1]).__class__
 LOOKING: Mapping[type, tuple[str, ...]] = {
-    Decimal: ("quantize", "to_integral_value", "normalize", "sqrt", "adjusted", "copy_abs", *FLAGS),
+    Decimal: ("quantize", "to_integral_value", "normalize", "sqrt", "adjusted", "copy_abs", "ln", "log10", *FLAGS),
     BlockFraction: ("numerator", "denominator", "limit_denominator", "as_integer_ratio", "is_integer"),
     datetime.date: _DATE,
     datetime.datetime: (*_DATE, *_TIME, "date", "time", "timestamp"),
     datetime.time: _TIME,
     datetime.timedelta: _SPAN,
     _CALENDAR: ("week", "year", "weekday"),
+    NormalDist: _NORMAL,
+    _LINE: ("slope", "intercept"),
     **_HASHES,
 }
 """Methods and fields by the exact type of their object."""
@@ -56,6 +62,7 @@ OF_CLASSES: Mapping[type, tuple[str, ...]] = {
     datetime.date: ("fromisoformat", "fromordinal"),
     datetime.datetime: ("fromisoformat", "strptime", "combine"),
     datetime.time: ("fromisoformat",),
+    NormalDist: ("from_samples",),
 }
 """Methods of classes."""
 LIBRARY: Mapping[str, tuple[str, ...]] = {
@@ -179,6 +186,8 @@ FUNCTIONS: Mapping[tuple[str, str], Any] = {
     **{("zlib", name): _checksum(name) for name in CHECKSUMS},
     ("decimal", "Decimal"): made,
     ("fractions", "Fraction"): BlockFraction,
+    ("statistics", "NormalDist"): NormalDist,
+    ("statistics", "StatisticsError"): statistics.StatisticsError,
 }
 """The same of functions of modules."""
 

@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Collection
 from typing import Any
 
+from .....ops.graph.operators.names import MATH, STATISTICS
+from .....ops.runtime.primitives.plain_code.language import LIBRARY
 from ...source.scoping import names_read, within
 from ..user_lines import place_of
 from .beginnings import begins, copies, makes_tensor
@@ -29,9 +31,23 @@ def never_fails(part: ast.expr) -> bool:
     return False
 
 
+_OF_BLOCKS = frozenset(("Fraction", "from_samples", *LIBRARY["bisect"], *LIBRARY["statistics"])) - {*STATISTICS}
+"""Functions and classes that blocks have, and recordings have not."""
+_WITH_MORE = ("fmean", "stdev", "pstdev", "variance", "pvariance", "quantiles")
+"""Functions that recordings have of one argument, and blocks of more."""
+_OF_NUMBERS = frozenset(("cdf", "pdf", "inv_cdf", "zscore", *LIBRARY["math"])) - {*MATH}
+"""Methods of a distribution and functions of math, which may be torch's where they are asked for no plain number."""
+
+
+def _gives_number(part: ast.AST) -> bool:
+    match part:
+        case ast.Call(ast.Name("float" | "int") | ast.Attribute(attr="item" | "tolist")):
+            return True
+    return False
+
+
 Part = tuple[str, Callable[[], Any]]
 """The source of an expression, and what gives its value."""
-_CALLED = (ast.Name, ast.Attribute)
 _OF_RECORDING = re.compile(r"Traced(Bool|Str)|argument '\w+'[^;]* must be (bool|str)")
 """What Python and torch say of flags and texts that are decided at run time."""
 
@@ -54,9 +70,18 @@ def evaluated(source: str, give: Callable[[], Any], tensors: bool) -> Part | Non
 
 
 def names_called(tree: ast.AST) -> set[str]:
-    """The names of functions and methods that a tree calls."""
+    """The names of functions and methods that a tree calls, and of tables in which it looks one up."""
     called = (part.func for part in ast.walk(tree) if isinstance(part, ast.Call))
-    return {each.id if isinstance(each, ast.Name) else each.attr for each in called if isinstance(each, _CALLED)}
+    return {name for each in called if (name := _name_of(each)) is not None}
+
+
+def _name_of(function: ast.expr) -> str | None:
+    while isinstance(function, ast.Subscript):
+        function = function.value
+    match function:
+        case ast.Name(name) | ast.Attribute(attr=name):
+            return name
+    return None
 
 
 class Hoisting:
@@ -147,8 +172,10 @@ class Hoisting:
         match part:
             case ast.IfExp():
                 return True
-            case ast.Call(ast.Name(name) | ast.Attribute(attr=name)) if name in self.calls:
+            case ast.Call(function) if _name_of(function) in self.calls:
                 return True
-            case ast.Call(ast.Name("Fraction") | ast.Attribute(attr="Fraction")):
-                return True
+            case ast.Call(ast.Name(name) | ast.Attribute(attr=name), args, named):
+                with_more = name in _WITH_MORE and len(args) + len(named) > 1
+                of_number = name in _OF_NUMBERS and any(_gives_number(inner) for inner in ast.walk(part))
+                return name in _OF_BLOCKS or with_more or of_number
         return False
