@@ -17,6 +17,7 @@ from ..ops.graph.operators.names import (
     KEY_ORDER,
     KEYWORD_ORDER,
     LIST_ONLY,
+    NOT_OF_NUMPY,
     PLAIN_ONLY,
     SOME_FLOAT,
     TENSOR_ONLY,
@@ -25,8 +26,9 @@ from ..ops.graph.program import Parameter
 from ..ops.runtime.user_code import names_in
 from ..ops.tracing_hook import plainly
 from .recheck.containers import classes_of, holds_others, other_classes
-from .recheck.glimpses import has_float, itself, named_ints, one_float, one_whole, parameter, whole
+from .recheck.glimpses import has_float, named_ints, one_float, one_whole, parameter, whole
 from .recheck.key_order import has_order, turned
+from .recheck.numpy_numbers import NUMBERS, Numbers, given, plain_numbers
 from .recheck.sizes import has_other_dtypes
 from .recheck.vary import clones
 
@@ -68,7 +70,7 @@ class AskedMarks:
                 found.append((LIST_ONLY, [names[index]]))
         for index, form in self.replay.examples.lists.items():
             found += [(ITEM_FIELDS, [names[index], path, *fields]) for path, fields in form.fields()]
-        found += self._plain_marks()
+        found += [*self._plain_marks(), *self._numpy_marks(names)]
         floats = self._float_marks(names)
         self._refuse_own_ints(names, [name for mark, named in floats if mark == FLOAT_ONLY for name in named])
         found += floats
@@ -113,6 +115,24 @@ class AskedMarks:
             return []
         return [(PLAIN_ONLY, [item.name for item in examples.items])]
 
+    def _numpy_marks(self, names: Sequence[str]) -> list[tuple[str, Sequence[str]]]:
+        """The inputs with numbers for which another answer follows from such of numpy, with the dtypes of these."""
+        known = self.replay.examples.numbers  # the function was recorded with one of numpy
+        leaves = {n: leaf for n, leaf in enumerate(self.replay.examples.leaves) if n not in known}
+        found: dict[int, list[str]] = {}
+        for numbers in NUMBERS:
+            held = {place: leaf for place, leaf in leaves.items() if numbers.holds(leaf)}
+            if held and self._differs(held, numbers):
+                for place, leaf in held.items():
+                    if len(held) == 1 or self._differs({place: leaf}, numbers):
+                        found.setdefault(place, []).extend(numbers.dtypes)
+        return [(NOT_OF_NUMPY, [names[place], *dtypes]) for place, dtypes in found.items()]
+
+    def _differs(self, leaves: Mapping[int, Any], numbers: Numbers) -> bool:
+        """Whether another answer follows where some numbers are of numpy."""
+        values = (*numbers.values, *numbers.beside(self.replay.objects.plain_values()))
+        return any(self._hangs_on_given(given(leaves, numbers, value), plain_numbers) for value in values)
+
     def _asks_int(self) -> bool:
         """Whether a function names what floats have, and ints lack in this Python."""
         lacking = {*dir(float)} - {*dir(int)}
@@ -131,15 +151,28 @@ class AskedMarks:
 
     def _hangs_on_class(self, other: Mapping[int, Callable[[Any], Any]]) -> bool:
         """Whether the function answers otherwise where some inputs are of another class, which no pipeline sees."""
+        leaves = clones(self.replay.examples.leaves)
+        return self._hangs_on_given({n: (leaves[n], make(clones([leaves[n]])[0])) for n, make in other.items()})
+
+    def _hangs_on_given(
+        self, other: Mapping[int, tuple[Any, Any]], seen: Callable[[Any], Any] = lambda result: result
+    ) -> bool:
+        """Whether the function answers otherwise for what it is given than the pipeline for what stands for that.
+
+        Args:
+            other: both for some inputs by their places.
+            seen: what is compared of the function's result.
+        """
         if self.replay.stateful or time.perf_counter() > self.replay.until:
             return False
-        leaves = self.replay.examples.leaves
-        given, handed = clones(leaves), [other.get(n, itself)(leaf) for n, leaf in enumerate(clones(leaves))]
-        args, kwargs = self.replay.examples.call(given)
+        mine, handed = clones(self.replay.examples.leaves), clones(self.replay.examples.leaves)
+        for place, pair in other.items():
+            mine[place], handed[place] = pair
+        args, kwargs = self.replay.examples.call(mine)
         with self.replay.aside(), plainly():  # a model may ask, too
             try:
                 got = self.replay.pipeline(*args, **kwargs)
-                return bool(self.replay.difference(self.replay.plain(handed), got))
+                return bool(self.replay.difference(seen(self.replay.plain(handed)), got))
             except TracepackError:
                 return False
             except Exception:  # the function takes no such class

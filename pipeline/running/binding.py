@@ -79,7 +79,7 @@ class Binding:
             if parameter.name in self._marks.ordered:
                 _require_order(parameter.tree, value, parameter.name)
         if self._marks.ask_for_more:
-            self._marks.check(feed, self._parameters, flat)
+            self._marks.check(feed, self._parameters, flat, self._convert)
         return flat
 
     def plain(self, feed: Mapping[str, Any]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from ...ops.graph.operators.names import (
     LEFT_OUT,
     LIST_ONLY,
     MARKS,
+    NOT_OF_NUMPY,
     PLAIN_ONLY,
     SOME_FLOAT,
     TENSOR_ONLY,
@@ -29,6 +30,7 @@ from ...ops.graph.operators.names import (
 )
 from ...ops.graph.program import Parameters, Slot
 from ...ops.graph.types import ListType, ScalarType
+from .numpy_inputs import numpy_numbers
 
 _OF_CALLS = f"py.{LEFT_OUT}"  # `ways_of` reads it
 
@@ -46,6 +48,7 @@ class Marks:
         some: the inputs that must not have ints for all their floats at once.
         fields: the inputs that are lists with named tuples: the names of the fields of these by the path to them.
         plain: the parameters whose tuples and dicts must be plain ones, or OrderedDicts.
+        numbers: the inputs that must not have numbers of numpy of some dtypes for those of Python.
     """
 
     ordered: frozenset[str] = frozenset()
@@ -56,28 +59,32 @@ class Marks:
     some: frozenset[str] = frozenset()
     fields: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
     plain: frozenset[str] = frozenset()
+    numbers: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     @staticmethod
     def of(graph: Graph) -> Marks:
         """The marks among the nodes of a graph."""
         found: dict[str, list[str]] = {name: [] for name in MARKS}
         fields: dict[str, dict[str, tuple[str, ...]]] = {}
+        numbers: dict[str, frozenset[str]] = {}
         for node in graph.nodes:
             if node.target == Operator(f"py.{ITEM_FIELDS}"):
                 about, path = [*map(str, node.args[:2]), "", ""][:2]  # a file may leave them out
                 fields.setdefault(about, {})[path] = tuple(map(str, node.args[2:]))
+            elif node.target == Operator(f"py.{NOT_OF_NUMPY}"):
+                numbers |= {str(name): frozenset(map(str, node.args[1:])) for name in node.args[:1]}
             elif isinstance(node.target, Operator) and is_mark(node.target.name) and node.target.name != _OF_CALLS:
                 found[node.target.name.removeprefix("py.")] += map(str, node.args)
         floats, lists, tensors, some, plain = (
             frozenset(found[name]) for name in (FLOAT_ONLY, LIST_ONLY, TENSOR_ONLY, SOME_FLOAT, PLAIN_ONLY)
         )
         ordered, keywords = frozenset(found[KEY_ORDER]), tuple(found[KEYWORD_ORDER])
-        return Marks(ordered, keywords, floats, lists, tensors, some, fields, plain)
+        return Marks(ordered, keywords, floats, lists, tensors, some, fields, plain, numbers)
 
     @property
     def ask_for_more(self) -> bool:
         """Whether `check` has anything to do."""
-        return bool(self.keywords or self.floats or self.some or self.plain)
+        return bool(self.keywords or self.floats or self.some or self.plain or self.numbers)
 
     def check_class(self, name: str, value: Any, kind: Any) -> None:
         """Refuses a value whose class the function would see, and the pipeline does not."""
@@ -104,8 +111,15 @@ class Marks:
             if (names := fields.get(path)) is not None and not (convert and type(part) is tuple):
                 yield part, names, where
 
-    def check(self, feed: Mapping[str, Any], parameters: Parameters, flat: Sequence[Any]) -> None:
-        """Refuses arguments in another order, an int for a float, and containers of classes that the function sees."""
+    def check(self, feed: Mapping[str, Any], parameters: Parameters, flat: Sequence[Any], convert: bool) -> None:
+        """Refuses arguments in another order, an int for a float, and what is of a class that the function sees.
+
+        Args:
+            feed: what is given.
+            parameters: those of the pipeline.
+            flat: the inputs made of it.
+            convert: whether inputs are converted, so that a number of numpy stands for its value.
+        """
         if self.keywords and (given := tuple(name for name in feed if name in self.keywords)) != self.keywords:
             raise SignatureError(
                 "the arguments are in another order, on which the answer depends", got=given, expected=self.keywords
@@ -114,6 +128,9 @@ class Marks:
             if parameter.name in self.plain and parameter.name in feed:
                 for value, wanted in self._unlike(parameter.tree, feed[parameter.name], parameters):
                     raise _of_class(value, parameter.name, wanted, f"Pass {wanted}(value).")
+        for parameter in parameters.items if self.numbers and not convert else ():
+            for name, value in numpy_numbers(parameter.tree, feed.get(parameter.name), parameters):
+                self._refuse_number(name, value)
         inputs = list(zip(parameters.names, parameters.types, flat, strict=True))
         for name, kind, value in inputs if self.floats else ():
             if name in self.floats:
@@ -121,6 +138,15 @@ class Marks:
         held = [each for name, kind, value in inputs if name in self.some for each in _floats(kind, value)]
         if all(type(each) is int for each in held):
             _refuse_ints(held, min(self.some, default=""))
+
+    def _refuse_number(self, name: str, value: Any) -> None:
+        if value.dtype.name in self.numbers.get(name, ()):
+            kind = type(value.item()).__name__
+            raise SignatureError(
+                "the function computes otherwise with a number of numpy than with one of Python",
+                where=f"input {name!r}", got=f"numpy.{type(value).__name__}", expected=kind,
+                fix=f"Pass {kind}(value), or value.item().",
+            )  # fmt: skip
 
     def _unlike(
         self, form: Any, value: Any, parameters: Parameters, name: str = "", path: str = ""
