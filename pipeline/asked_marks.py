@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ..ops.graph.errors import RecordError, TracepackError
+from ..ops.graph.graph import Graph
 from ..ops.graph.operators.names import (
     FLOAT_ONLY,
     ITEM_FIELDS,
@@ -23,11 +24,12 @@ from ..ops.graph.operators.names import (
     TENSOR_ONLY,
 )
 from ..ops.graph.program import Parameter
+from ..ops.lowering.autocast import with_autocast_guard
 from ..ops.runtime.user_code import names_in
 from ..ops.tracing_hook import plainly
 from .recheck.containers import classes_of, holds_others, other_classes
 from .recheck.glimpses import has_float, named_ints, one_float, one_whole, parameter, whole
-from .recheck.key_order import has_order, turned
+from .recheck.key_order import has_order, turned, with_marks
 from .recheck.numpy_numbers import NUMBERS, Numbers, given, plain_numbers
 from .recheck.sizes import has_other_dtypes
 from .recheck.vary import clones
@@ -37,6 +39,10 @@ if TYPE_CHECKING:
     from .replay import Replay
 
 ROUNDED = (math.ceil, math.floor)  # the ints that are tried for a float, beside those that the code names
+
+ASKING_DTYPE = frozenset(
+    "dtype itemsize element_size finfo promote_types result_type can_cast isinstance type nbytes".split()
+)
 
 
 class AskedMarks:
@@ -49,7 +55,21 @@ class AskedMarks:
     def __init__(self, replay: Replay) -> None:
         self.replay = replay
 
-    def marks(self, names: Sequence[str]) -> list[tuple[str, Sequence[str]]]:
+    def marked(self, graph: Graph, names: Sequence[str]) -> Graph:
+        """A graph that says what calls must keep to; the same one where that is nothing.
+
+        Args:
+            graph: of the function.
+            names: of its inputs.
+
+        Raises:
+            RecordError: the example itself does not, with an int where its list has floats.
+        """
+        marks, hangs = self._marks(names), self._hangs_on_autocast()
+        graph = with_marks(graph, marks) if marks else graph
+        return with_autocast_guard(graph) if hangs else graph
+
+    def _marks(self, names: Sequence[str]) -> list[tuple[str, Sequence[str]]]:
         """What calls must keep to beyond the types of inputs, since another answer follows where they do not.
 
         Raises:
@@ -77,6 +97,17 @@ class AskedMarks:
         tensors = [index for index, leaf in enumerate(leaves) if type(leaf) is torch.Tensor]
         hangs = bool(tensors) and self._hangs_on_class(dict.fromkeys(tensors, parameter))
         return [*found, (TENSOR_ONLY, [names[index] for index in tensors])] if hangs else found
+
+    def _hangs_on_autocast(self) -> bool:
+        """Whether the function answers otherwise under autocast than the pipeline: it asks for a dtype of a result."""
+        if not any(not ASKING_DTYPE.isdisjoint(names_in(each.__code__)) for each in self.replay.objects.functions):
+            return False
+        exact, self.replay.exact = self.replay.exact, False
+        try:
+            with torch.autocast("cpu", torch.bfloat16, cache_enabled=False):
+                return self._hangs_on(self.replay.examples, self.replay.examples.leaves, refusing=False)
+        finally:
+            self.replay.exact = exact
 
     def _float_marks(self, names: Sequence[str]) -> list[tuple[str, Sequence[str]]]:
         """The inputs in which an int gives another answer than a float: one int, or ints for all floats at once."""

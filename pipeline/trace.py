@@ -48,7 +48,6 @@ from .proxies.sets import UNORDERED
 from .proxies.values.known_values import returned
 from .proxies.values.members import MEMBER
 from .recheck.diff import Difference, difference
-from .recheck.key_order import with_marks
 from .recheck.mismatch import CHANGES_GIVEN, Mismatch, instead_of_state
 from .recheck.op_state import refuse_gaps, refuse_reads
 from .recheck.prune import prune
@@ -234,9 +233,8 @@ class _Tracing:
         forget_sizes(graph, parameters, replay.shapes)
         prove_sizes(graph, parameters, self.examples.leaves)
         forget_contradicted(graph, parameters, replay.shapes)
-        if marks := AskedMarks(replay).marks(self.names):
-            found = here(replace(found.program, graph=with_marks(graph, marks)))
-        return found
+        marked = AskedMarks(replay).marked(graph, self.names)
+        return found if marked is graph else here(replace(found.program, graph=marked))
 
     def on_example(self, program: Program) -> Any:
         """The answer of a pipeline to the example."""
