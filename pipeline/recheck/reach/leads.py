@@ -127,9 +127,14 @@ def texts_for_names(code: CodeType) -> list[str]:
 
 
 def drawn_from(module: ModuleType, names: Sequence[str]) -> list[Any]:
-    """What the functions of a module that code names draw random numbers from, or read: environment, context."""
+    """What the functions of a module that code names draw random numbers from, or read: environment, context.
+
+    And what Python calls for a name: the ``__getattr__`` of a module, and the properties of its class.
+    """
     found = [getattr(vars(module).get(name), "__self__", None) for name in names]
     drawn: list[Any] = [each for each in found if isinstance(each, random.Random | np.random.RandomState)]
+    drawn += [] if (asked := vars(module).get("__getattr__")) is None else [asked]
+    drawn += [] if type(module) is ModuleType else [type(module)]
     reads = module.__name__ == "os" and not {"environ", "getenv", "putenv"}.isdisjoint(names)
     if module.__name__ == "decimal" and not {"getcontext", "setcontext", "localcontext"}.isdisjoint(names):
         drawn.append(vars(module)["getcontext"]())

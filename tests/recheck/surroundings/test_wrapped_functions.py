@@ -69,6 +69,15 @@ KEPT = {
 METHOD = of_class(busy=classmethod(functools.partial(busy, 1)))
 PARTIAL = of_class(busy=functools.partialmethod(functools.partial(busy), 1))
 ITERATED = of_class(__iter__=functools.partialmethod(many))
+TICKING = types.ModuleType("ticking")
+vars(TICKING)["__getattr__"] = busy
+
+
+class Ticking(types.ModuleType):
+    busy = property(busy)
+
+
+CLASSED = Ticking("classed")
 VECTORIZED, UFUNC = np.vectorize(busy), np.frompyfunc(busy, 1, 1)
 
 CASES: dict[str, Callable[[Any], Any]] = {
@@ -77,6 +86,8 @@ CASES: dict[str, Callable[[Any], Any]] = {
     "a partial method of a partial": lambda xs: -1 if PARTIAL().busy() else len(xs),
     "a partial method that Python calls": lambda xs: -1 if list(ITERATED()) else len(xs),
     "a dispatched class method": lambda xs: -1 if Dispatching().busy(1) else len(xs),
+    "the attributes of a module": lambda xs: -1 if TICKING.busy else len(xs),
+    "a property of a module": lambda xs: -1 if CLASSED.busy else len(xs),
     "np.vectorize": lambda xs: -1 if VECTORIZED(1) else len(xs),
     "np.frompyfunc": lambda xs: -1 if UFUNC(1) else len(xs),
     **{name: (lambda xs, kind=kind: -1 if kind().busy else len(xs)) for name, kind in KEPT.items()},
