@@ -38,7 +38,7 @@ from .patches.plain.askers import Heard
 from .patches.plain.lending import LentQuestions
 from .patches.plain.ran import RanFunctions
 from .user_model.buffers import KeptData, Live
-from .user_model.isolate import Attribute, GuardedState, KeptAttributes, KeptModel, scratch
+from .user_model.isolate import Attribute, GuardedState, KeptAttributes, KeptModel, scratch, without_scratch
 from .user_model.quantized import with_plain_layers, with_plain_tensors
 from .user_model.twin import twin
 from .user_model.writes import FixedTensors
@@ -216,6 +216,7 @@ class _Reference:
     def __call__(self, *tensors: Any) -> Any:
         args, kwargs, objects = self.call.rebuild(tensors)
         with GuardedState(self.live.model, self.name, self.notes):  # some models remember the sizes of earlier calls
+            without_scratch(self.live.model, self.notes)  # an export leaves its stand-ins there
             return returned(self.live(args, kwargs), objects)
 
     @property

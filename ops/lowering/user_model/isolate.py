@@ -162,6 +162,13 @@ def scratch(model: Any, run: Callable[[], Any]) -> frozenset[Attribute]:
             del module.__dict__[key]
 
 
+def without_scratch(model: Any, notes: frozenset[Attribute]) -> None:
+    """Drops the attributes that a call writes before it reads them, such as what a `cached_property` has kept."""
+    for module in model.modules() if notes and isinstance(model, torch.nn.Module) else ():
+        for key in [key for key in module.__dict__ if (id(module), key) in notes]:
+            del module.__dict__[key]
+
+
 class KeptAttributes(Change):
     """Restores plain attributes that a call of the model changed or made.
 

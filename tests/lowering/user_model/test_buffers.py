@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 
 import numpy as np
 import pytest
@@ -262,3 +263,25 @@ def test_running_statistics_that_torch_writes_uncounted_move_in_the_op_alone(mak
     for _ in range(3):
         assert torch.equal(op(x), plain(x).detach())
     assert all(torch.equal(each, before[name]) for name, each in model.state_dict().items())
+
+
+class CachesWeight(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = torch.nn.Linear(3, 3)
+
+    @functools.cached_property
+    def doubled(self) -> torch.Tensor:
+        return self.linear.weight * 2
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x @ self.doubled
+
+
+def test_a_tensor_that_a_cached_property_makes_of_a_weight() -> None:
+    model, x = CachesWeight().eval(), torch.rand(4, 3)
+    op = tracepack.script(model, example=torch.rand(2, 3))
+    mod = tracepack.trace(lambda x: op(x), torch.rand(2, 3))
+    assert "doubled" not in vars(model)
+    assert torch.equal(mod(x), (x @ (model.linear.weight * 2)).detach())
+    assert torch.equal(op(x), model(x).detach())
