@@ -27,10 +27,10 @@ from ..ops.graph.program import Parameter
 from ..ops.lowering.autocast import with_autocast_guard
 from ..ops.runtime.user_code import names_in
 from ..ops.tracing_hook import plainly
-from .recheck.containers import classes_of, holds_others, other_classes
+from .recheck.given.containers import classes_of, holds_others, other_classes
+from .recheck.given.key_order import has_order, turned, with_marks
+from .recheck.given.numpy_numbers import NUMBERS, NumpyNumbers, given, plain_numbers
 from .recheck.glimpses import has_float, named_ints, one_float, one_whole, parameter, whole
-from .recheck.key_order import has_order, turned, with_marks
-from .recheck.numpy_numbers import NUMBERS, Numbers, given, plain_numbers
 from .recheck.sizes import has_other_dtypes
 from .recheck.vary import clones
 
@@ -140,7 +140,9 @@ class AskedMarks:
     def _plain_marks(self) -> list[tuple[str, Sequence[str]]]:
         """The parameters with tuples and dicts, where another answer follows from such of other classes."""
         examples = self.replay.examples
-        if self.replay.stateful or not any(map(holds_others, examples.call(examples.alike(examples.leaves)))):
+        if self.replay.stateful or examples.originals:  # an example of such a class is what the function wants
+            return []
+        if not any(map(holds_others, examples.call(examples.alike(examples.leaves)))):
             return []
         if not any(self._hangs_on(replace(examples, dicts=made), examples.leaves) for made in other_classes()):
             return []
@@ -159,7 +161,7 @@ class AskedMarks:
                         found.setdefault(place, []).extend(numbers.dtypes)
         return [(NOT_OF_NUMPY, [names[place], *dtypes]) for place, dtypes in found.items()]
 
-    def _differs(self, leaves: Mapping[int, Any], numbers: Numbers) -> bool:
+    def _differs(self, leaves: Mapping[int, Any], numbers: NumpyNumbers) -> bool:
         """Whether another answer follows where some numbers are of numpy."""
         values = (*numbers.values, *numbers.beside(self.replay.objects.plain_values()))
         return any(self._hangs_on_given(given(leaves, numbers, value), plain_numbers) for value in values)

@@ -21,8 +21,8 @@ from .lists.walking.item_forms import ItemForm, items_given
 from .proxies.byte_strings import TracedBytes, to_bytes
 from .proxies.lists import TracedList
 from .proxies.trees import list_type, plain_form
-from .recheck.containers import alike as alike_containers
-from .recheck.containers import is_special
+from .recheck.given.containers import alike as alike_containers
+from .recheck.given.containers import is_special
 from .recheck.vary import clones
 from .recording.recorder import Recorder
 from .running.binding import as_tensor

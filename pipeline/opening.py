@@ -199,10 +199,10 @@ def _warn_of_idle(pipeline: Any, archive: Archive, wanted: Device | None, terms:
     """Warns where nothing goes to the device that was asked for."""
     if wanted is None or wanted.is_cpu or terms.gpu_ops != "gpu" or wanted in pipeline._places.values():
         return
-    warnings.warn(
-        f"{archive.label}: nothing runs on {wanted}: all ops were scripted for the CPU; cpu_ops='gpu' moves them",
-        stacklevel=user_stacklevel(),
-    )
+    why = "all ops were scripted for the CPU; cpu_ops='gpu' moves them"
+    if terms.cpu_ops == "gpu" or not archive.manifest["bodies"]:
+        why = "it has no ops, and torch's own functions run where their tensors are"
+    warnings.warn(f"{archive.label}: nothing runs on {wanted}: {why}", stacklevel=user_stacklevel())
 
 
 def _is_limited(budget: Mapping[str, float] | None) -> bool:

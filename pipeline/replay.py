@@ -28,9 +28,9 @@ from .patches.library.elsewhere.moments import other_answer
 from .patches.print import muted
 from .pipeline import Pipeline
 from .recheck.answers import by_chance, difference, shares_otherwise
-from .recheck.containers import has_dict, ordered, plain, shared_leaves
+from .recheck.given.containers import has_dict, ordered, plain, shared_leaves
+from .recheck.given.key_order import key_orders
 from .recheck.glimpses import outline, shapes
-from .recheck.key_order import key_orders
 from .recheck.mismatch import Mismatch, note, raised
 from .recheck.reach.later import Moves, in_later_states, moved
 from .recheck.reach.objects import Objects

@@ -44,6 +44,10 @@ def resolve_device(device: Any) -> Device:
     if device is None:
         return CPU
     wanted, here = parse_device(device, accelerator()), present()
+    if wanted.kind == "meta":
+        raise DeviceError(
+            "an op computes, and tensors on meta have no data", got=repr(device), expected="cpu, cuda:0 …"
+        )
     if wanted.is_cpu or len(here) > 1:
         return require_present(wanted, here)
     if wanted not in _warned:

@@ -111,7 +111,9 @@ def _no_number(value: Any, kind: TensorType, where: str) -> SignatureError:
 
 def _is_large(array: Any, kind: TensorType) -> bool:
     """Whether some floats are so large that, had they been integers, not all would be the same in the dtype."""
-    return isinstance(array, np.ndarray) and array.dtype.kind == "f" and bool(np.any(np.abs(array) >= 2 ** _bits(kind)))
+    is_float = isinstance(array, np.ndarray) and array.dtype.kind == "f"
+    limit = 2.0 ** _bits(kind)  # beyond the numbers of a float16, to which numpy would cast it
+    return is_float and bool(np.any(np.abs(array.astype(np.float64)) >= limit))
 
 
 def _bits(kind: TensorType) -> int:

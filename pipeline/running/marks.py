@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
+import numpy as np
 import torch
 
 from ...ops.graph.errors import SignatureError
@@ -30,7 +31,6 @@ from ...ops.graph.operators.names import (
 )
 from ...ops.graph.program import Parameters, Slot
 from ...ops.graph.types import ListType, ScalarType
-from .numpy_inputs import numpy_numbers
 
 _OF_CALLS = f"py.{LEFT_OUT}"  # `ways_of` reads it
 
@@ -129,7 +129,7 @@ class Marks:
                 for value, wanted in self._unlike(parameter.tree, feed[parameter.name], parameters):
                     raise _of_class(value, parameter.name, wanted, f"Pass {wanted}(value).")
         for parameter in parameters.items if self.numbers and not convert else ():
-            for name, value in numpy_numbers(parameter.tree, feed.get(parameter.name), parameters):
+            for name, value in _numpy_numbers(parameter.tree, feed.get(parameter.name), parameters):
                 self._refuse_number(name, value)
         inputs = list(zip(parameters.names, parameters.types, flat, strict=True))
         for name, kind, value in inputs if self.floats else ():
@@ -234,3 +234,36 @@ def _floats(kind: Any, value: Any) -> Iterator[Any]:
             yield from (each for key, inner in kind.items() for each in _floats(inner, value[key]))
         case tuple() | list():
             yield from (each for inner, part in zip(kind, value, strict=True) for each in _floats(inner, part))
+
+
+def _numpy_numbers(form: Any, value: Any, parameters: Parameters) -> Iterator[tuple[str, Any]]:
+    """Those in a value that stand where a type has numbers or flags of Python, each with the name of its input.
+
+    Args:
+        form: the tree of a parameter, or a part of it.
+        value: what is given for it.
+        parameters: those of the pipeline.
+    """
+    match form:
+        case Slot(index):
+            yield from ((parameters.names[index], each) for each in _in_type(parameters.types[index], value))
+        case tuple() | list() if isinstance(value, tuple | list):
+            for inner, part in zip(form, value, strict=False):
+                yield from _numpy_numbers(inner, part, parameters)
+        case dict() if isinstance(value, Mapping):
+            for key in form.keys() & value.keys():
+                yield from _numpy_numbers(form[key], value[key], parameters)
+
+
+def _in_type(kind: Any, value: Any) -> Iterator[Any]:
+    if isinstance(value, np.generic):
+        yield value
+    elif isinstance(kind, ListType) and isinstance(value, list | tuple):
+        for item in value:
+            yield from _in_type(kind.item, item)
+    elif isinstance(kind, dict) and isinstance(value, Mapping):
+        for key in kind.keys() & value.keys():
+            yield from _in_type(kind[key], value[key])
+    elif isinstance(kind, tuple) and isinstance(value, tuple):
+        for inner, part in zip(kind, value, strict=False):
+            yield from _in_type(inner, part)

@@ -30,7 +30,7 @@ def test_generate_is_refused_with_its_line_and_the_form_that_works(model):
     )
     with pytest.raises(tracepack.RecordError, match=words):
         tracepack.trace(process, IDS)
-    assert model.generate(IDS, max_new_tokens=2).shape == (1, 5)
+    assert model.generate(IDS, min_new_tokens=2, max_new_tokens=2).shape == (1, 5)
 
 
 def test_generate_that_was_bound_before_is_refused_with_the_form_that_works(model):

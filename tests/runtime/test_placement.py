@@ -242,3 +242,15 @@ def test_the_table_for_real(tmp_path, cell_file):
     with pytest.raises(tracepack.PlacementError):
         tracepack.load(tmp_path / "gpu.tpk", device="cpu")
     assert next(module.parameters()).device.type == "cpu"
+
+
+@pytest.mark.parametrize("cpu_ops", ["cpu", "gpu"])
+def test_a_file_without_ops_says_why_nothing_moves(tmp_path, cpu_ops) -> None:
+    tracepack.trace(lambda x: x * 2, torch.rand(3)).save(tmp_path / "plain.tpk")
+    with pytest.warns(UserWarning, match="nothing runs on cuda:0: it has no ops, and torch's own functions run where"):
+        tracepack.load(tmp_path / "plain.tpk", device="cuda:0", cpu_ops=cpu_ops)
+
+
+def test_an_op_on_meta_is_refused() -> None:
+    with pytest.raises(tracepack.DeviceError, match="an op computes, and tensors on meta have no data"):
+        tracepack.script(MyCell(), device=torch.device("meta"))

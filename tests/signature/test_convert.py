@@ -209,3 +209,10 @@ def test_json_gives_lists_for_tuples() -> None:
     assert mod([1, 2.5]) == 3.5
     with pytest.raises(tracepack.SignatureError, match="another structure.*got list of 3; expected tuple of 2"):
         mod([1, 2.5, 3])
+
+
+def test_a_column_of_float16_becomes_integers_without_a_warning() -> None:
+    mod, file = tracepack.trace(lambda x: x * 2, torch.tensor([1, 2])), io.BytesIO()
+    mod.save(file)
+    loaded = tracepack.load(file.getvalue(), convert=True)
+    assert torch.equal(loaded(pandas.Series([1.0, 2.0]).astype("float16")), torch.tensor([2, 4]))

@@ -19,7 +19,7 @@ _LARGEST, _UNSIGNED = 127, 255  # of an int8 and a uint8
 
 
 @dataclass(frozen=True)
-class Numbers:
+class NumpyNumbers:
     """Numbers of one kind of Python's that are handed to the function as those of a class of numpy.
 
     Attributes:
@@ -59,20 +59,20 @@ def _fitting(value: int) -> int:
 
 
 NUMBERS = (
-    Numbers(bool, np.bool_, ("bool",)),
-    Numbers(int, np.int8, ("int8", "int16", "int32"), (_fitting, lambda _: _LARGEST)),
-    Numbers(int, np.uint8, ("uint8", "uint16", "uint32", "uint64"), (_fitting, lambda _: 0, lambda _: _UNSIGNED)),
-    Numbers(int, np.int64, ("int64",)),
-    Numbers(
+    NumpyNumbers(bool, np.bool_, ("bool",)),
+    NumpyNumbers(int, np.int8, ("int8", "int16", "int32"), (_fitting, lambda _: _LARGEST)),
+    NumpyNumbers(int, np.uint8, ("uint8", "uint16", "uint32", "uint64"), (_fitting, lambda _: 0, lambda _: _UNSIGNED)),
+    NumpyNumbers(int, np.int64, ("int64",)),
+    NumpyNumbers(
         float, np.float16, ("float16", "float32"),
         (lambda value: float(np.float16(value)), lambda value: float(np.float16(value + 0.1))),
     ),
-    Numbers(float, np.float32, ("float32",), (lambda value: float(np.float32(value)),)),
-    Numbers(float, np.float64, ("float64",)),
+    NumpyNumbers(float, np.float32, ("float32",), (lambda value: float(np.float32(value)),)),
+    NumpyNumbers(float, np.float64, ("float64",)),
 )  # fmt: skip
 
 
-def given(leaves: Mapping[int, Any], numbers: Numbers, value: Callable[[Any], Any]) -> dict[int, tuple[Any, Any]]:
+def given(leaves: Mapping[int, Any], numbers: NumpyNumbers, value: Callable[[Any], Any]) -> dict[int, tuple[Any, Any]]:
     """For some leaves by their places what the pipeline is given, and what the function is."""
     found = {place: numbers.each(leaf, value) for place, leaf in leaves.items() if numbers.holds(leaf)}
     return {place: (leaf, numbers.each(leaf, numbers.made)) for place, leaf in found.items()}

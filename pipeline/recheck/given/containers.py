@@ -14,8 +14,8 @@ from typing import Any
 
 import torch
 
-from ...ops.runtime.primitives.named_tuples import is_record
-from ..proxies.trees import same_container
+from ....ops.runtime.primitives.named_tuples import is_record
+from ...proxies.trees import same_container
 
 _PLAIN = (tuple, list, dict)
 

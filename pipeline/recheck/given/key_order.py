@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ...ops.graph.graph import Graph, Node, Operator, Record
+from ....ops.graph.graph import Graph, Node, Operator, Record
 
 
 def has_order(tree: Any) -> bool:
