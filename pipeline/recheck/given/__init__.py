@@ -1,1 +1,1 @@
-"""What a call may give in the place of an argument: containers of other classes, keys in another order, numbers of numpy."""
+"""What a call may give in the place of an argument: other containers, another order of keys, numbers of numpy."""
