@@ -67,9 +67,10 @@ class Pipeline(Optimizable):
 
             self._engaged = engage(program, self._places.values())
         self._runner = self._new_runner(None)
-        if convert and self._runner.writes:
+        if convert and (written := self._runner.written):
+            names = ", ".join(repr(program.parameters.names[index]) for index in sorted(written))
             warnings.warn(
-                f"pipeline {program.name!r}: convert=True converts nothing, since a run may write into its inputs",
+                f"pipeline {program.name!r}: convert=True converts all but {names}: a run may write into the caller's",
                 stacklevel=user_stacklevel(),
             )
 

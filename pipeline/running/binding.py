@@ -117,7 +117,7 @@ class Binding:
                 value = tensor_of_array(value)
                 for array in _arrays(value) if self._written else ():
                     _require_memory(array, index in self._written, where)
-                flat[index] = to_leaf(self._converted(value, kind, where), kind, where)
+                flat[index] = to_leaf(self._converted(index, value, kind, where), kind, where)
             case Record():
                 self._sequence(tree.items, items_of(tree, value, where, self._convert), where, flat, tuple)
             case tuple() | list():
@@ -133,9 +133,9 @@ class Binding:
                         fix=fix_of(value, tree, where),
                     )  # fmt: skip
 
-    def _converted(self, value: Any, kind: Type, where: str) -> Any:
-        """A leaf as what its input is, where inputs are converted."""
-        if not self._convert:
+    def _converted(self, index: int, value: Any, kind: Type, where: str) -> Any:
+        """A leaf as what its input is, where inputs are converted: not one into which a run may write."""
+        if not self._convert or index in self._written:
             return value
         from .convert import converted  # what few pipelines need
 

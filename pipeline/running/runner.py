@@ -54,7 +54,7 @@ class Runner:
         program: what to run.
         places: the device of every op's body, by its id.
         grad: whether results keep their gradients.
-        convert: whether inputs are converted, except for a program that writes into its inputs.
+        convert: whether inputs are converted, except for those into which the program writes.
         budget: what a run may spend.
         engines: the calls of engines in place of nodes; see `Plan`.
         state: the state to go on with; a new one by default.
@@ -81,8 +81,8 @@ class Runner:
     ) -> None:
         self.program, self.grad = program, grad
         self.marks = Marks.of(program.graph)
-        written = touched(program.graph).inputs() if self.writes else ()
-        self.binding = Binding(program.parameters, self.marks, convert and not self.writes, written)
+        self.written = touched(program.graph).inputs() if self.writes else set[int]()
+        self.binding = Binding(program.parameters, self.marks, convert, self.written)
         self._budget = budget
         self.ways = WayRunners(program, lambda way: Runner(way, places, grad=grad, convert=convert, budget=budget))
         self.lock = forkable(threading.RLock())

@@ -133,8 +133,63 @@ def test_without_it_nothing_is_converted() -> None:
         mod(torch.ones(2, dtype=torch.float64))
 
 
-def test_nothing_is_converted_for_a_pipeline_that_writes_into_its_inputs() -> None:
-    with pytest.warns(UserWarning, match="convert=True converts nothing, since a run may write into its inputs"):
+def filled(x):
+    y = x.clone()
+    y[0] = 0
+    return y
+
+
+def counted(indices):
+    found = torch.zeros(3)
+    for index in indices:
+        found[index] += 1
+    return found
+
+
+def hot(classes):
+    found = torch.zeros(len(classes), 3)
+    found[torch.arange(len(classes)), classes] = 1
+    return found
+
+
+def clipped(x):
+    array = x.numpy().copy()
+    array[array > 0.5] = 0
+    return array
+
+
+OWN_WRITES = {
+    "a copy": (filled, torch.ones(3), [1.0, 2.0]),
+    "a product": (lambda x: (x * 2).clamp_(0, 1), torch.ones(3), [1.0, 0.25]),
+    "a result": (lambda x: x.masked_fill(x < 0, 1.0).relu_(), torch.ones(3), [1.0, -2.0]),
+    "zeros that are filled": (hot, torch.tensor([0, 2]), [1, 0, 2]),
+    "counts": (counted, [1, 2, 1], [0, 0]),
+    "an array": (clipped, torch.tensor([0.25, 1.0]), [1.0, 0.5, 0.25]),
+}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", OWN_WRITES)
+def test_what_the_function_made_itself_may_be_written_to(name: str) -> None:
+    process, example, given = OWN_WRITES[name]
+    mod = converting(process, example)
+    assert "(written)" not in mod.signature
+    tensor = given if isinstance(example, list) else torch.tensor(given, dtype=example.dtype)
+    assert np.array_equal(np.asarray(mod(given)), np.asarray(process(tensor)))
+
+
+def test_what_a_run_writes_into_is_not_converted_and_the_rest_is() -> None:
+    with pytest.warns(UserWarning, match="convert=True converts all but 'x': a run may write into the caller's"):
+        both = converting(lambda x, y: x.add_(y), torch.ones(3), torch.ones(3))
+    x = torch.ones(2)
+    both(x, [1.0, 2.0])
+    assert x.tolist() == [2, 3]
+    with pytest.raises(tracepack.SignatureError, match="input 'x': not a tensor; got list"):
+        both([1.0, 2.0], [1.0, 2.0])
+
+
+def test_nothing_is_converted_where_a_run_writes_into_all_inputs() -> None:
+    with pytest.warns(UserWarning, match="convert=True converts all but 'x': a run may write into the caller's"):
         mod = converting(lambda x: x.add_(1), torch.ones(3))
     x = torch.ones(2)
     mod(x)

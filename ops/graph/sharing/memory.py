@@ -15,7 +15,7 @@ from typing import Any
 from ..graph import BodyCall, Constant, Graph, Node, Operator, Value
 from ..operators.names import CODE, FRESH, RESHAPES, WRITES, WRITES_ANY, effect
 from ..traverse import leaves, subgraphs, uses
-from ..types import ARRAY, BOOL, FLOAT, INT, STR, TensorType
+from ..types import ARRAY, BOOL, FLOAT, INT, STR, STRINGS, ListType, TensorType
 from .written_arguments import COPYING, RESHAPING_BY_OPTION, is_norm, receivers, statistics, writes_by_option
 
 Place = int | Constant
@@ -50,7 +50,7 @@ def sharing(graph: Graph) -> tuple[Touched, HandedOn]:
     """Both that `touched` and `handed_on` say, for who needs both: the graph is followed once."""
     known = _Known()
     found = known.summary(graph)
-    numbers = {index for index, value in enumerate(graph.inputs) if value.type in _NUMBERS}
+    numbers = {index for index, value in enumerate(graph.inputs) if _is_plain(value.type)}
     # The check of the inputs lets nothing else be a number.
     written: set[int | Constant] = {*found.written - numbers, *known.written.constants}
     outputs = [(places, constants is not None) for places, constants in found.outputs]
@@ -69,6 +69,18 @@ def handed_on(graph: Graph) -> HandedOn:
 
 _NUMBERS = (INT, FLOAT, BOOL, STR)
 """Types of values without memory of their own."""
+
+
+def _is_plain(kind: Any) -> bool:
+    """Whether an input has no memory of its own: a number, a text, or a list of such, also in tuples and dicts."""
+    match kind:
+        case ListType(item):
+            return _is_plain(item)
+        case tuple():
+            return all(map(_is_plain, kind))
+        case dict():
+            return all(map(_is_plain, kind.values()))
+    return kind in _NUMBERS or kind == STRINGS
 
 
 class _Joint:
