@@ -72,8 +72,13 @@ def outline(tree: Any) -> Any:
     return {key: outline(item) for key, item in tree.items()} if isinstance(tree, dict) else id(tree)
 
 
-def brief(value: Any) -> Any:
-    """What tells a value from the one that stood there before: a number itself, other things by a short text."""
+def brief(value: Any, glimpse: Callable[[Any], Any]) -> Any:
+    """What tells a value from the one that stood there before: a number itself, other things by a short text.
+
+    Args:
+        value: any.
+        glimpse: what tells a container from another one by what it holds.
+    """
     if type(value) in (int, float):
         return value
     if isinstance(value, torch.Tensor):
@@ -83,7 +88,7 @@ def brief(value: Any) -> Any:
     if isinstance(value, str | bytes):
         return f"{len(value)} {hash(value)}"
     if isinstance(value, list | dict | set):
-        return f"{type(value)} {len(value)}"
+        return f"{type(value)} {len(value)} {hash(repr(glimpse(value)))}"
     text = repr(value)
     return text if len(text) <= MOST_CHARACTERS else f"{len(text)} {hash(text)}"
 

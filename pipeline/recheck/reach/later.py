@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from array import array
 from collections.abc import Iterable, Iterator
+from functools import partial
 from numbers import Number
 from typing import Any
 
@@ -17,6 +18,7 @@ import torch
 
 from .contents.hidden import ARRAY, BUFFER, BYTEARRAY, ITERATOR, MOVED, PERMITS, POSITION, QUEUE
 from .places import Location
+from .rebound import with_numbers
 
 MANY = 4096  # items or characters; a multiple of the size of every item of an array
 MOST_AGED = 64  # each is given thousands of items
@@ -92,8 +94,12 @@ def _count_to(place: Location, key: Any, count: int, grows: bool) -> None:
     elif grows:
         if key in content and len(content) < count <= MOST_GROWN:
             place.attempt(_grown(content, key, count - len(content)))
-    elif type(content.get(key)) in (int, float):
-        place.attempt({**content, key: float(count) if type(content[key]) is float else count})
+    elif (other := with_numbers(content.get(key), partial(_counted, count))) is not None:
+        place.attempt({**content, key: other})
+
+
+def _counted(count: int, now: Any) -> Any:
+    return float(count) if type(now) is float else count
 
 
 def _filled(items: Any, count: int) -> bytes | None:
@@ -168,12 +174,11 @@ def _later(value: Any) -> Any:
             return None if value.dtype is torch.bool else value.detach() * 7 + 1000
         case str() if value.isdecimal():  # a number is counted in it
             return str(int(value) * 7 + 1000)
-        case str() | bytes() | list():
-            more: Any = value
-            return more + more[-1:] * MANY
-        case tuple():
-            return tuple(item if (other := _later(item)) is None else other for item in value)
-    return None
+        case str() | bytes():
+            return value + value[-1:] * MANY
+        case list():
+            return [*(with_numbers(value, _later) or value), *value[-1:] * MANY]
+    return with_numbers(value, _later)
 
 
 def _later_number(value: Any) -> Any:

@@ -50,6 +50,7 @@ from .places import (
     slots_of,
     some_names,
 )
+from .rebound import glimpse
 from .whose import (
     has_attributes,
     is_constant,
@@ -117,7 +118,7 @@ class Objects:
 
     def state(self) -> Moves:
         """The same, each with a glimpse of what is there now."""
-        return [(place, key, brief(place.read().get(key))) for place, key in self.changes()]
+        return [(place, key, brief(place.read().get(key), glimpse)) for place, key in self.changes()]
 
     def first_change(self) -> tuple[Location, Any] | None:
         """The first of them."""
