@@ -175,7 +175,8 @@ def _later(value: Any) -> Any:
         case str() if value.isdecimal():  # a number is counted in it
             return str(int(value) * 7 + 1000)
         case str() | bytes():
-            return value + value[-1:] * MANY
+            text: Any = value
+            return text + text[-1:] * MANY
         case list():
             return [*(with_numbers(value, _later) or value), *value[-1:] * MANY]
     return with_numbers(value, _later)
