@@ -48,7 +48,7 @@ class InferenceOp(ABC):
         self.name, self.device, self.here = name, device, runs_on(device)
 
     @undisturbed
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Runs the op, or records the call inside a trace; arrays of numpy are taken as tensors."""
         recorder = current()
         if any(isinstance(argument, np.ndarray) for argument in (*args, *kwargs.values())):

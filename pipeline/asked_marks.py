@@ -13,6 +13,7 @@ import torch
 from ..ops.graph.errors import RecordError, TracepackError
 from ..ops.graph.graph import Graph
 from ..ops.graph.operators.names import (
+    DICT_ONLY,
     FLOAT_ONLY,
     ITEM_FIELDS,
     KEY_ORDER,
@@ -27,7 +28,7 @@ from ..ops.graph.program import Parameter
 from ..ops.lowering.autocast import with_autocast_guard
 from ..ops.runtime.user_code import names_in
 from ..ops.tracing_hook import plainly
-from .recheck.given.containers import classes_of, holds_others, other_classes
+from .recheck.given.containers import classes_of, has_dict, holds_others, ordered, other_classes
 from .recheck.given.key_order import has_order, turned, with_marks
 from .recheck.given.numpy_numbers import NUMBERS, NumpyNumbers, given, plain_numbers
 from .recheck.glimpses import has_float, named_ints, one_float, one_whole, parameter, whole
@@ -90,7 +91,7 @@ class AskedMarks:
                 found.append((LIST_ONLY, [names[index]]))
         for index, form in self.replay.examples.lists.items():
             found += [(ITEM_FIELDS, [names[index], path, *fields]) for path, fields in form.fields()]
-        found += [*self._plain_marks(), *self._numpy_marks(names)]
+        found += [*self._plain_marks(), *self._dict_marks(), *self._numpy_marks(names)]
         floats = self._float_marks(names)
         self._refuse_own_ints(names, [name for mark, named in floats if mark == FLOAT_ONLY for name in named])
         found += floats
@@ -147,6 +148,14 @@ class AskedMarks:
         if not any(self._hangs_on(replace(examples, dicts=made), examples.leaves) for made in other_classes()):
             return []
         return [(PLAIN_ONLY, [item.name for item in examples.items])]
+
+    def _dict_marks(self) -> list[tuple[str, Sequence[str]]]:
+        """The parameters with dicts, where another answer follows from OrderedDicts: they are printed otherwise."""
+        examples = self.replay.examples
+        dicts = [item.name for item in examples.items if has_dict(item.tree)]
+        if not dicts or examples.originals or not self._hangs_on(replace(examples, dicts=ordered), examples.leaves):
+            return []
+        return [(DICT_ONLY, dicts)]
 
     def _numpy_marks(self, names: Sequence[str]) -> list[tuple[str, Sequence[str]]]:
         """The inputs with numbers for which another answer follows from such of numpy, with the dtypes of these."""

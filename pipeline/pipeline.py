@@ -101,7 +101,7 @@ class Pipeline(Optimizable):
         """
         return self._runner.run(feed)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Runs the pipeline with the function's own calling convention; see `run`."""
         return self._runner.run(self._runner.binding.bind(args, kwargs))
 

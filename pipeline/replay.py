@@ -28,7 +28,7 @@ from .patches.library.elsewhere.moments import other_answer
 from .patches.print import muted
 from .pipeline import Pipeline
 from .recheck.answers import by_chance, difference, shares_otherwise
-from .recheck.given.containers import has_dict, ordered, plain, shared_leaves
+from .recheck.given.containers import ordered, plain, shared_leaves
 from .recheck.given.key_order import key_orders
 from .recheck.glimpses import outline, shapes
 from .recheck.mismatch import Mismatch, note, raised
@@ -96,9 +96,9 @@ class Replay:
         return None
 
     def class_mismatch(self) -> str:
-        """How function and pipeline differ where dicts come as plain dicts, or as OrderedDicts; empty if not at all."""
+        """How both differ where dicts of other classes come as plain dicts, or as OrderedDicts; empty if not at all."""
         own = self.examples
-        kinds = [plain] * bool(own.originals) + [ordered] * any(has_dict(item.tree) for item in own.items)
+        kinds = [plain, ordered] if own.originals else []
         return next((f for kind in kinds if (f := self.first_call(own.leaves, replace(own, dicts=kind))[1])), "")
 
     def first_call(self, leaves: Sequence[Any], examples: Examples) -> tuple[bool, str]:

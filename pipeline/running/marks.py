@@ -16,6 +16,7 @@ from ...ops.graph.errors import SignatureError
 from ...ops.graph.frozen_class import frozen_object
 from ...ops.graph.graph import Graph, Operator, Record
 from ...ops.graph.operators.names import (
+    DICT_ONLY,
     FLOAT_ONLY,
     ITEM_FIELDS,
     KEY_ORDER,
@@ -48,6 +49,7 @@ class Marks:
         some: the inputs that must not have ints for all their floats at once.
         fields: the inputs that are lists with named tuples: the names of the fields of these by the path to them.
         plain: the parameters whose tuples and dicts must be plain ones, or OrderedDicts.
+        dicts: the parameters whose dicts must be of no subclass.
         numbers: the inputs that must not have numbers of numpy of some dtypes for those of Python.
     """
 
@@ -59,6 +61,7 @@ class Marks:
     some: frozenset[str] = frozenset()
     fields: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
     plain: frozenset[str] = frozenset()
+    dicts: frozenset[str] = frozenset()
     numbers: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     @staticmethod
@@ -75,16 +78,16 @@ class Marks:
                 numbers |= {str(name): frozenset(map(str, node.args[1:])) for name in node.args[:1]}
             elif isinstance(node.target, Operator) and is_mark(node.target.name) and node.target.name != _OF_CALLS:
                 found[node.target.name.removeprefix("py.")] += map(str, node.args)
-        floats, lists, tensors, some, plain = (
-            frozenset(found[name]) for name in (FLOAT_ONLY, LIST_ONLY, TENSOR_ONLY, SOME_FLOAT, PLAIN_ONLY)
+        floats, lists, tensors, some, plain, dicts = (
+            frozenset(found[name]) for name in (FLOAT_ONLY, LIST_ONLY, TENSOR_ONLY, SOME_FLOAT, PLAIN_ONLY, DICT_ONLY)
         )
         ordered, keywords = frozenset(found[KEY_ORDER]), tuple(found[KEYWORD_ORDER])
-        return Marks(ordered, keywords, floats, lists, tensors, some, fields, plain, numbers)
+        return Marks(ordered, keywords, floats, lists, tensors, some, fields, plain, dicts, numbers)
 
     @property
     def ask_for_more(self) -> bool:
         """Whether `check` has anything to do."""
-        return bool(self.keywords or self.floats or self.some or self.plain or self.numbers)
+        return bool(self.keywords or self.floats or self.some or self.plain or self.dicts or self.numbers)
 
     def check_class(self, name: str, value: Any, kind: Any) -> None:
         """Refuses a value whose class the function would see, and the pipeline does not."""
@@ -124,9 +127,10 @@ class Marks:
             raise SignatureError(
                 "the arguments are in another order, on which the answer depends", got=given, expected=self.keywords
             )
-        for parameter in parameters.items if self.plain else ():
-            if parameter.name in self.plain and parameter.name in feed:
-                for value, wanted in self._unlike(parameter.tree, feed[parameter.name], parameters):
+        for parameter in parameters.items if self.plain or self.dicts else ():
+            if parameter.name in self.plain | self.dicts and parameter.name in feed:
+                strict = parameter.name in self.dicts, parameter.name in self.plain
+                for value, wanted in self._unlike(strict, parameter.tree, feed[parameter.name], parameters):
                     raise _of_class(value, parameter.name, wanted, f"Pass {wanted}(value).")
         for parameter in parameters.items if self.numbers and not convert else ():
             for name, value in _numpy_numbers(parameter.tree, feed.get(parameter.name), parameters):
@@ -149,11 +153,12 @@ class Marks:
             )  # fmt: skip
 
     def _unlike(
-        self, form: Any, value: Any, parameters: Parameters, name: str = "", path: str = ""
+        self, strict: tuple[bool, bool], form: Any, value: Any, parameters: Parameters, name: str = "", path: str = ""
     ) -> Iterator[tuple[Any, str]]:
         """What is given for a tuple or a dict and is of a class of its own, with the name of the plain one.
 
         Args:
+            strict: whether a dict may be of no subclass, and whether a tuple may be of none.
             form: a tree of a parameter, or a type in it.
             value: what is given for it.
             parameters: those of the pipeline.
@@ -170,20 +175,22 @@ class Marks:
                 parts = [(*pair, path) for pair in zip(form.items, value, strict=False)]
             case tuple() | list():
                 own = isinstance(value, tuple) and type(value) is not tuple
-                if own and isinstance(form, tuple) and path not in self.fields.get(name, {}):
+                if own and strict[1] and isinstance(form, tuple) and path not in self.fields.get(name, {}):
                     yield value, "tuple"
                 pairs = enumerate(zip(form, value, strict=False))
                 parts = [(inner, part, f"{path}[{number}]") for number, (inner, part) in pairs]
             case dict():
-                if hasattr(type(value), "__missing__"):
+                if type(value) is not dict and (strict[0] or hasattr(type(value), "__missing__")):
                     yield value, "dict"
                 parts = [(inner, value[key], f"{path}[{key!r}]") for key, inner in form.items()]
         for inner, part, place in parts:
-            yield from self._unlike(inner, part, parameters, name, place)
+            yield from self._unlike(strict, inner, part, parameters, name, place)
 
 
 def _of_class(value: Any, name: str, wanted: str, fix: str) -> SignatureError:
-    what = f"the function asks for the class of this input, and a {type(value).__name__} gives another answer"
+    given = type(value).__name__
+    article = "an" if given[0] in "AEIOU" else "a"
+    what = f"the function asks for the class of this input, and {article} {given} gives another answer"
     return SignatureError(what, where=f"input {name!r}", expected=wanted, fix=fix)
 
 
