@@ -319,3 +319,8 @@ def test_the_forms_that_are_shown_take_others(process, example, other):
     found, wanted = tracepack.trace(process, x, *example)(x, *other), process(x, *other)
     assert found.dtype == wanted.dtype
     assert torch.equal(found, wanted)
+
+
+def test_an_argument_may_be_called_self() -> None:
+    mod = tracepack.trace(lambda self, x: x * self, 2, torch.ones(3))
+    assert torch.equal(mod(self=3, x=torch.ones(2)), torch.full((2,), 3.0))
