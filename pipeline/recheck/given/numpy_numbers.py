@@ -6,6 +6,7 @@ A pipeline takes their values. That is another answer where the function compute
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -43,7 +44,7 @@ class NumpyNumbers:
     def beside(self, constants: Sequence[Any]) -> list[Callable[[Any], Any]]:
         """What puts in the place of each number one that code names, rounded: a comparison tells it from that."""
         named = [each for each in constants if type(each) is float] if self.made is np.float32 else []
-        return [partial(lambda number, _: number, float(np.float32(each))) for each in named[:MOST_NAMED]]
+        return [partial(lambda number, _: number, _in(np.float32, each)) for each in named[:MOST_NAMED]]
 
     def each(self, leaf: Any, make: Callable[[Any], Any]) -> Any:
         """A leaf with something made of each such number in it."""
@@ -58,16 +59,27 @@ def _fitting(value: int) -> int:
     return value if 0 <= value <= _LARGEST else abs(value) % (_LARGEST + 1)
 
 
+def _of_64_bits(value: int) -> int:
+    return value if -(2**63) <= value < 2**63 else _fitting(value)
+
+
+def _in(kind: Callable[[float], Any], value: float) -> float:
+    """A float that such a number holds: itself as far as that goes."""
+    with np.errstate(all="ignore"):
+        found = float(kind(value))
+    return found if math.isfinite(found) or not math.isfinite(value) else 1.5
+
+
 NUMBERS = (
     NumpyNumbers(bool, np.bool_, ("bool",)),
     NumpyNumbers(int, np.int8, ("int8", "int16", "int32"), (_fitting, lambda _: _LARGEST)),
     NumpyNumbers(int, np.uint8, ("uint8", "uint16", "uint32", "uint64"), (_fitting, lambda _: 0, lambda _: _UNSIGNED)),
-    NumpyNumbers(int, np.int64, ("int64",)),
+    NumpyNumbers(int, np.int64, ("int64",), (_of_64_bits,)),
     NumpyNumbers(
         float, np.float16, ("float16", "float32"),
-        (lambda value: float(np.float16(value)), lambda value: float(np.float16(value + 0.1))),
+        (partial(_in, np.float16), lambda value: _in(np.float16, value + 0.1)),
     ),
-    NumpyNumbers(float, np.float32, ("float32",), (lambda value: float(np.float32(value)),)),
+    NumpyNumbers(float, np.float32, ("float32",), (partial(_in, np.float32),)),
     NumpyNumbers(float, np.float64, ("float64",)),
 )  # fmt: skip
 

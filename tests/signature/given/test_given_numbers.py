@@ -76,3 +76,10 @@ def test_a_loaded_file_refuses_it_too(tmp_path) -> None:
     with pytest.raises(tracepack.SignatureError, match="the function computes otherwise with a number of numpy than"):
         mod.run({"n": np.int8(127)})
     assert tracepack.load(tmp_path / "a.tpk", convert=True).run({"n": np.int8(127)}) == 128
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("number", [2**70, -(2**70), 2**63, 1e300, -1e300, float("inf"), float("nan"), 1e5])
+def test_numbers_that_none_of_numpy_holds_are_taken(number) -> None:
+    mod = tracepack.trace(lambda x, n: x if n > 3 else -x, X, number)
+    assert torch.equal(mod(X, number), X if number > 3 else -X)
