@@ -26,7 +26,14 @@ from .rules.advice.before_calls import OP_BEFORE, before_call, shuffled
 from .rules.advice.flag_forms import chosen_call
 from .rules.advice.instead import in_package, instead
 from .rules.advice.loop_forms import of_set
-from .rules.advice.plain_models import GENERATES, LOOP_OF_TOKENS, OF_PACKAGE, form_for_model, is_within_generate
+from .rules.advice.plain_models import (
+    GENERATES,
+    LOOP_OF_TOKENS,
+    OF_PACKAGE,
+    OP_OF_TOKENIZER,
+    form_for_model,
+    is_within_generate,
+)
 from .rules.custom_operators import GENERAL
 from .rules.torch_functions import TRANSFORMS
 from .signature.handlers import form_for
@@ -42,6 +49,7 @@ _PLAIN_BYTES = (
 )
 _GIVEN_TEXT = r"TracedStr|must be str|^(eval|exec|compile)\(\) arg 1 must be a string|bad argument type for built-in"
 """What Python says where a text of the recording is no text to it."""
+_GIVEN_TOKENIZER = r"(TextInput|TextEncodeInput|InputSequence)\w* must be "  # as tokenizers.Tokenizer says it
 _FLAG = "Leave it to a default of your function, or branch on it: "
 _OF_SUM = "x.sum(0, keepdim=True) if keep else x.sum(0)"
 
@@ -114,6 +122,8 @@ def blamed(error: Exception, process: Callable[..., Any], examples: Examples) ->
     line = line if mine is None or str(mine) == line else f"{line}, called by {mine}"
     if is_within_generate(error.__traceback__):
         return RecordError(GENERATES, where=line, fix=LOOP_OF_TOKENS)
+    if re.search(_GIVEN_TOKENIZER, str(error)):
+        return RecordError("a tokenizer was given a text of the recording", where=line, fix=OP_OF_TOKENIZER)
     if re.search(_GIVEN_TEXT, str(error)):
         first = str(error).splitlines()[0].replace(", not TracedStr", "")
         ours = "(): argument '" in first  # as torch's parser of arguments says it

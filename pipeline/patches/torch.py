@@ -16,7 +16,7 @@ import torch
 from ...ops.lowering.autocast import AUTOCAST_QUESTIONS, is_asked_for_autocast
 from ...ops.runtime.user_code import is_called_by_user, is_users
 from ..proxies.base import is_traced
-from ..rules.advice.plain_models import GENERATES, LOOP_OF_TOKENS
+from ..rules.advice.plain_models import GENERATES, LOOP_OF_TOKENS, OP_OF_TOKENIZER
 from ..rules.gradients import asks_grad_mode, is_asked_by_us
 from .hooks import Hooks, active
 
@@ -130,28 +130,35 @@ def _generate(plain: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _tokenize(plain: Callable[..., Any]) -> Callable[..., Any]:
-    """A call of a tokenizer of transformers."""
+    """A call of a tokenizer of transformers, or of a method of one."""
 
     @wraps(plain)
     def tokenize(self: Any, *args: Any, **kwargs: Any) -> Any:
         recorder = active()
-        if recorder is not None and any(map(_is_recorded, (*args, *kwargs.values()))):
-            recorder.refuse(
-                "a tokenizer of transformers was given a text of the recording",
-                "Make an op of it before, and call that: tokenizer = tracepack.script(tokenizer).",
-            )
+        if recorder is not None and any(_is_recorded(recorder, each) for each in (*args, *kwargs.values())):
+            what = "ids" if plain.__name__ in _OF_IDS else "a text"
+            recorder.refuse(f"a tokenizer of transformers was given {what} of the recording", OP_OF_TOKENIZER)
         return plain(self, *args, **kwargs)
 
     return tokenize
 
 
-def _is_recorded(thing: Any) -> bool:
-    return is_traced(thing) or (type(thing) in (list, tuple) and any(map(is_traced, thing)))
+def _is_recorded(recorder: Any, thing: Any) -> bool:
+    if isinstance(thing, torch.Tensor):
+        return thing in recorder.values
+    return is_traced(thing) or (type(thing) in (list, tuple) and any(_is_recorded(recorder, each) for each in thing))
 
 
+_OF_IDS = ("decode", "batch_decode", "convert_ids_to_tokens")
+_OF_TEXTS = ("__call__", "encode", "tokenize", "convert_tokens_to_ids", "apply_chat_template")
+_TOKENIZERS = (
+    ("transformers.tokenization_utils_base", "PreTrainedTokenizerBase"),
+    ("transformers.tokenization_utils_tokenizers", "TokenizersBackend"),  # since version 5; before it
+    ("transformers.tokenization_utils_fast", "PreTrainedTokenizerFast"),
+)
 _OF_TRANSFORMERS = (
     ("transformers.generation.utils", "GenerationMixin", "generate", _generate),
-    ("transformers.tokenization_utils_base", "PreTrainedTokenizerBase", "__call__", _tokenize),
+    *((*place, name, _tokenize) for place in _TOKENIZERS for name in (*_OF_TEXTS, *_OF_IDS)),
 )
 
 
@@ -162,8 +169,8 @@ def _hooks(*places: tuple[Any, str, Callable[[Any], Any]]) -> Hooks:
 
 def generation() -> AbstractContextManager[Any]:
     """Shows calls of functions of transformers to the recorders of all threads, where it is imported."""
-    known = ((sys.modules.get(module), owner, name, make) for module, owner, name, make in _OF_TRANSFORMERS)
-    places = [(getattr(module, owner), name, make) for module, owner, name, make in known if module is not None]
+    known = ((vars(sys.modules.get(module, sys)).get(owner), *rest) for module, owner, *rest in _OF_TRANSFORMERS)
+    places = [(owner, name, make) for owner, name, make in known if owner is not None and name in vars(owner)]
     return _hooks(*places)() if places else nullcontext()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import pytest
 import tokenizers
@@ -78,3 +79,43 @@ def test_a_tokenizer_that_is_no_op_is_refused_on_texts_of_run_time():
             tracepack.trace(process, example)
     mod = tracepack.trace(lambda x: x + torch.tensor(fast("a")["input_ids"]), torch.ones(1))
     assert mod(torch.zeros(1)).tolist() == [2.0]
+
+
+def both() -> tuple[Any, Any]:
+    words = {"hello": 0, "world": 1, "[UNK]": 2, "[PAD]": 3}
+    plain = tokenizers.Tokenizer(tokenizers.models.WordLevel(words, unk_token="[UNK]"))
+    plain.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    return plain, transformers.PreTrainedTokenizerFast(tokenizer_object=plain, unk_token="[UNK]", pad_token="[PAD]")
+
+
+PLAIN, OF_TRANSFORMERS = both()
+CALLS = {
+    "encode of tokenizers": (lambda text: PLAIN.encode(text).ids, "hello"),
+    "encode_batch of tokenizers": (lambda texts: [each.ids for each in PLAIN.encode_batch(texts)], ["hello", "world"]),
+    "a call": (lambda text: OF_TRANSFORMERS(text)["input_ids"], "hello"),
+    "encode": (lambda text: OF_TRANSFORMERS.encode(text), "hello"),
+    "tokenize": (lambda text: OF_TRANSFORMERS.tokenize(text), "hello"),
+    "convert_tokens_to_ids": (lambda text: OF_TRANSFORMERS.convert_tokens_to_ids(text), "hello"),
+    "decode": (lambda ids: OF_TRANSFORMERS.decode(ids), torch.tensor([0, 1])),
+    "decode of each": (lambda ids: [OF_TRANSFORMERS.decode(each) for each in ids], torch.tensor([0, 1])),
+    "batch_decode": (lambda ids: OF_TRANSFORMERS.batch_decode(ids), torch.tensor([[0, 1]])),
+    "convert_ids_to_tokens": (lambda ids: OF_TRANSFORMERS.convert_ids_to_tokens(ids.tolist()), torch.tensor([0, 1])),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_tokenizer_in_the_function_is_refused_with_the_op_to_make(name) -> None:
+    words = r"was given (a text|ids) of the recording. Make an op of it before, .* tokenizer = tracepack.script\(token"
+    with pytest.raises(tracepack.RecordError, match=words):
+        tracepack.trace(*CALLS[name])
+
+
+@pytest.mark.parametrize("made", [PLAIN, OF_TRANSFORMERS])
+def test_the_op_of_a_tokenizer_does_what_was_refused(made) -> None:
+    tokenizer = tracepack.script(made)
+    mod = tracepack.trace(lambda texts: tokenizer(texts)["input_ids"], ["hello", "world"])
+    assert mod(["world hello", "hello there"]).tolist() == [[1, 0], [0, 2]]
+    back = tracepack.trace(lambda ids: (tokenizer.decode(ids), tokenizer.batch_decode(ids[None])), torch.tensor([0, 1]))
+    assert back(torch.tensor([1, 1, 0])) == ("world world hello", ["world world hello"])
+    tokens = tracepack.trace(lambda ids: tokenizer.convert_ids_to_tokens(ids), torch.tensor([0, 1]))
+    assert tokens(torch.tensor([1, 0])) == ["world", "hello"]

@@ -19,6 +19,10 @@ GENERATES = "model.generate(...) is Python around the model, which no recording 
 LOOP_OF_TOKENS = (
     "Write its loop with tracepack.while_loop, as 'Text generation' in docs/guide.md and samples/generate.py do."
 )
+OP_OF_TOKENIZER = (
+    "Make an op of it before, and call that: tokenizer = tracepack.script(tokenizer). It has decode, batch_decode and "
+    "convert_ids_to_tokens, too."
+)
 
 _TRAINED = (
     "{0} is in train mode: write {0}.eval() before the trace, or make an op of it before and call that: "
