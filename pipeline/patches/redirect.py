@@ -12,7 +12,7 @@ import math
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 from ..proxies.base import is_free_shape, is_traced
@@ -152,7 +152,12 @@ class Uncached:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Calls the function: without the cache where an argument is traced."""
         traced = any(map(_holds_traced, (*args, *kwargs.values())))
-        return (self.plain.__wrapped__ if traced else self.plain)(*args, **kwargs)
+        return (_behind(self.plain) if traced else self.plain)(*args, **kwargs)
+
+
+def _behind(cache: Any) -> Any:
+    """The function whose results a cache keeps."""
+    return MethodType(cache.__wrapped__, cache.__self__) if isinstance(cache, MethodType) else cache.__wrapped__
 
 
 def _holds_traced(thing: Any) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import torch
 
 from ...ops.graph.graph import Value
 from .branches import branch_reason
+from .keys.asked_caches import hash_for_cache
 from .tracer import Tracer
 
 
@@ -40,7 +42,8 @@ class Traced:
         return format(self._pin("it was formatted into a string"), spec)
 
     def __hash__(self) -> int:
-        return hash(self._pin("it was used as a key"))
+        found = hash_for_cache(sys._getframe(1))
+        return hash(self._pin("it was used as a key")) if found is None else found
 
     def __bool__(self) -> bool:
         return bool(self._pin(branch_reason(self.concrete)))

@@ -51,6 +51,11 @@ _SHUFFLED = (
     "Shuffle before the call, or write {0} = [{0}[i] for i in torch.randperm(len({0}), generator=generator).tolist()], "
     "with generator = torch.Generator() before the function"
 )
+_SEEDED = (
+    "Write generator = torch.Generator().manual_seed({0}), and torch.rand(n, generator=generator).tolist() for "
+    "numbers, or [{1}[i] for i in torch.randperm(len({1}), generator=generator).tolist()] for another order of {1}"
+)
+"""For Python's own random numbers, whose state cannot be an argument."""
 _DATES = ("datetime.datetime.now", "datetime.datetime.today", "datetime.datetime.utcnow", "datetime.date.today")
 
 
@@ -88,6 +93,8 @@ def _form(tree: ast.AST, line: SourceLine) -> str:
     value, name = asked
     if name == "csv.writer":
         return _ROWS
+    if name in ("random.Random", "random.seed") and isinstance(seeding := _innermost_call(value), ast.Call):
+        return _SEEDED.format(ast.unparse(seeding.args[0]) if seeding.args else "0", "items")
     if name in _DATES:
         value = _innermost_call(value)  # the date itself, not what is asked of it
     given = _name_of(tree, value, _given(function))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 import re
 import sys
 import warnings
@@ -265,3 +266,40 @@ def test_rows_that_are_laid_out_have_one_line(process, x) -> None:
     with pytest.warns(UserWarning, match="one by one") as lines:
         tracepack.trace(process, x)
     assert ["one by one" in str(line.message) for line in lines] == [True]
+
+
+def _drawn_by_python(x, seed):
+    generator = random.Random(seed)
+    return x * generator.random()
+
+
+def _seeded_for_all(x, seed):
+    random.seed(seed)
+    return x * random.random()
+
+
+@pytest.mark.parametrize("process", [_drawn_by_python, _seeded_for_all])
+def test_a_seed_for_random_numbers_of_python_shows_a_generator_of_torch(process) -> None:
+    words = (
+        "Write generator = torch.Generator().manual_seed(seed), and torch.rand(n, generator=generator).tolist() for "
+        "numbers, or [items[i] for i in torch.randperm(len(items), generator=generator).tolist()] for another order of "
+    )
+    with pytest.warns(UserWarning, match=re.escape(words)):
+        tracepack.trace(process, torch.ones(3), 1)
+
+
+def _in_another_order(items, seed):
+    generator = torch.Generator().manual_seed(seed)
+    return [items[i] for i in torch.randperm(len(items), generator=generator).tolist()]
+
+
+def _drawn(items, seed):
+    n = len(items)
+    generator = torch.Generator().manual_seed(seed)
+    return torch.rand(n, generator=generator).tolist()
+
+
+@pytest.mark.parametrize("process", [_in_another_order, _drawn])
+def test_the_generators_that_are_shown_run(process) -> None:
+    mod = tracepack.trace(process, [1, 2, 3], 1)
+    assert mod([4, 5, 6, 7], 2) == process([4, 5, 6, 7], 2)

@@ -1,0 +1,1 @@
+"""Who asks for the hash of a value of the run."""
