@@ -6,6 +6,7 @@ import inspect
 import re
 import traceback
 from collections.abc import Callable
+from pathlib import PurePath
 from types import FunctionType
 from typing import Any
 
@@ -162,11 +163,21 @@ def blamed(error: Exception, process: Callable[..., Any], examples: Examples) ->
         "code that takes plain numbers failed on a number that is decided at run time",
         where=line,
         got=f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}",
-        fix=instead(raising_line(error.__traceback__))
+        fix=_of_session(error)
+        or instead(raising_line(error.__traceback__))
         or "Keep it in arithmetic and torch functions, or do it before, and pass what it gives as an argument.",
     )
     found.__cause__ = error
     return found
+
+
+def _of_session(error: Exception) -> str:
+    """What stands for a session of ONNX Runtime that the function runs; empty for any other error."""
+    session = any(
+        "onnxruntime" in PurePath(frame.filename).parts for frame in traceback.extract_tb(error.__traceback__)
+    )
+    form = 'Make an op of the file before the function: op = tracepack.script("model.onnx"), and call op(x).'
+    return form if session else ""
 
 
 def _without_card(error: Exception) -> RecordError | None:

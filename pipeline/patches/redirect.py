@@ -157,7 +157,8 @@ class Uncached:
 
 def _behind(cache: Any) -> Any:
     """The function whose results a cache keeps."""
-    return MethodType(cache.__wrapped__, cache.__self__) if isinstance(cache, MethodType) else cache.__wrapped__
+    function = cache.__wrapped__
+    return MethodType(function, cache.__self__) if isinstance(cache, MethodType) else function
 
 
 def _holds_traced(thing: Any) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 import lightgbm
 import numpy as np
 import onnx
+import onnxruntime
 import pandas
 import pytest
 import skl2onnx
@@ -19,6 +20,7 @@ import torch
 import xgboost
 from sklearn.cluster import DBSCAN
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.multioutput import MultiOutputClassifier
 from sklearn.preprocessing import SplineTransformer, StandardScaler
 from torch.fx.experimental.proxy_tensor import make_fx
 
@@ -255,3 +257,32 @@ def test_a_graph_that_torch_makes_of_the_caller_does_not_hold_one_answer() -> No
         with pytest.raises(tracepack.TracepackError, match="where torch makes a graph of its caller"), torch.no_grad():
             way()
     mod(x)
+
+
+def test_an_estimator_whose_outputs_have_other_numbers_of_classes_goes_output_by_output() -> None:
+    wanted = np.c_[X[:, 0] > 0, np.arange(20) % 3]
+    estimator = MultiOutputClassifier(LogisticRegression()).fit(X, wanted)
+    found = message(estimator, X)
+    assert found.endswith(
+        "Its outputs have other numbers of classes, which no one array holds: make an op of each, "
+        "ops = [tracepack.script(each, example=X) for each in estimator.estimators_]."
+    )
+    ops = [tracepack.script(each, example=X) for each in estimator.estimators_]
+    mod = tracepack.trace(lambda x: [op(x) for op in ops], X)
+    for got, each in zip(mod(X[:7]), estimator.estimators_, strict=True):
+        assert np.array_equal(got["label"], each.predict(X[:7]))
+
+
+def test_a_session_of_onnx_runtime_in_the_function_shows_the_op_of_its_file(tmp_path: Path) -> None:
+    path = str(tmp_path / "model.onnx")
+    onnx.save(linear(weights(3, 2)), path)
+    session = onnxruntime.InferenceSession(path)
+    name = session.get_inputs()[0].name
+    given = X.astype(np.float32)
+    with pytest.raises(tracepack.RecordError) as got:
+        tracepack.trace(lambda x: session.run(None, {name: x})[0], given)
+    form = 'Make an op of the file before the function: op = tracepack.script("model.onnx"), and call op(x).'
+    assert str(got.value).endswith(form)
+    op = tracepack.script(path)
+    mod = tracepack.trace(lambda x: op(x), given)
+    assert np.allclose(mod(given[:7]), session.run(None, {name: given[:7]})[0])

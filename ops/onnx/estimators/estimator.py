@@ -100,6 +100,13 @@ def _worst(refusals: list[Exception], estimator: Any, where: str) -> ScriptError
     )
 
 
+_FIT = "Fit it, and pass example=X, some rows that it takes."
+_EACH = (
+    "Its outputs have other numbers of classes, which no one array holds: make an op of each, "
+    "ops = [tracepack.script(each, example=X) for each in estimator.estimators_]."
+)
+
+
 def _answers(estimator: Any, rows: Rows, where: str) -> Answers:
     try:
         return answers(estimator, rows)
@@ -110,7 +117,7 @@ def _answers(estimator: Any, rows: Rows, where: str) -> Answers:
             f"the {type(estimator).__name__} does not take the example",
             where=where,
             got=_said(error),
-            fix="Fit it, and pass example=X, some rows that it takes.",
+            fix=_EACH if "inhomogeneous" in str(error) and hasattr(estimator, "estimators_") else _FIT,
         ) from error
 
 

@@ -93,7 +93,8 @@ def _attribute(owner: Any, name: str) -> Any:
     kind = type(owner)
     if isinstance(owner, ModuleType):
         return vars(owner).get(name, _MISSING)
-    if kind.__getattribute__ is not (type if isinstance(owner, type) else object).__getattribute__:
+    base: type = type if isinstance(owner, type) else object
+    if kind.__getattribute__ is not base.__getattribute__:
         return _MISSING
     found = inspect.getattr_static(owner, name, _MISSING)
     if isinstance(found, staticmethod | classmethod) or type(found) is _CACHE:
