@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ from ..ops.graph.operators.names import (
     SOME_FLOAT,
     TENSOR_ONLY,
 )
-from ..ops.graph.program import Parameter
+from ..ops.graph.program import Parameter, Slot
 from ..ops.lowering.autocast import with_autocast_guard
 from ..ops.runtime.user_code import names_in
 from ..ops.tracing_hook import plainly
@@ -152,7 +152,8 @@ class AskedMarks:
     def _dict_marks(self) -> list[tuple[str, Sequence[str]]]:
         """The parameters with dicts, where another answer follows from OrderedDicts: they are printed otherwise."""
         examples = self.replay.examples
-        dicts = [item.name for item in examples.items if has_dict(item.tree)]
+        held = {place for place, leaf in enumerate(examples.leaves) if has_dict(leaf)}  # in lists
+        dicts = [item.name for item in examples.items if has_dict(item.tree) or held & {*_places(item.tree)}]
         if not dicts or examples.originals or not self._hangs_on(replace(examples, dicts=ordered), examples.leaves):
             return []
         return [(DICT_ONLY, dicts)]
@@ -231,3 +232,11 @@ class AskedMarks:
         """Whether function and pipeline differ in a call; `refusing`: or one of them refuses it."""
         ran, found = self.replay.first_call(leaves, examples)
         return bool(found) or (refusing and not ran)
+
+
+def _places(tree: Any) -> Iterator[int]:
+    """The places of the leaves of a parameter."""
+    if isinstance(tree, Slot):
+        yield tree.index
+    for part in tree.values() if isinstance(tree, dict) else tree if isinstance(tree, tuple | list) else ():
+        yield from _places(part)

@@ -105,6 +105,27 @@ def test_a_dict_that_is_printed_is_a_plain_one() -> None:
         mod(OrderedDict(a=2.5, b="y"))
 
 
+IN_LISTS = {
+    "str": lambda rows: [str(row) for row in rows],
+    "a text": lambda rows: "; ".join(f"{row}" for row in rows),
+    "type": lambda rows: [type(row).__name__ for row in rows],
+    "isinstance": lambda rows: [isinstance(row, OrderedDict) for row in rows],
+}
+
+
+@pytest.mark.parametrize("name", IN_LISTS)
+def test_the_class_of_the_dicts_in_a_list_is_kept_to_where_it_shows(name: str) -> None:
+    mod = tracepack.trace(IN_LISTS[name], [{"k": 1}, {"k": 2}])
+    assert mod([{"k": 3}]) == IN_LISTS[name]([{"k": 3}])
+    with pytest.raises(tracepack.SignatureError, match="an OrderedDict gives another answer"):
+        mod([{"k": 1}, OrderedDict(k=3)])
+
+
+def test_dicts_of_a_list_may_be_ordered_ones_where_nothing_shows() -> None:
+    mod = tracepack.trace(lambda rows: [row["k"] + 1 for row in rows], [{"k": 1}, {"k": 2}])
+    assert mod([OrderedDict(k=3)]) == [4]
+
+
 @pytest.mark.parametrize("example", [PAIR, OrderedDict(PAIR)], ids=["dict", "OrderedDict"])
 def test_the_class_of_an_argument_is_no_part_of_a_signature(example: Any) -> None:
     assert trial(lambda: lambda d: d["a"] * 2 + d["b"], example, others=[(PAIR,), (OrderedDict(PAIR),)]) == "right"
