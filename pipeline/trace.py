@@ -343,6 +343,6 @@ def _record(process: Callable[..., Any], examples: Examples, settled: bool = Fal
     recorder.values.refuse_changes()
     refuse_swallowed(recorder)
     whole = Graph(tuple(value for value, _ in pairs), tuple(recorder.nodes), output)
-    verify(graph := without_history(prune(whole)))
+    verify(graph := without_history(prune(whole), recorder.values.readers()))
     refuse_written_weights(graph)
     return Recording(graph, whole, recorder)

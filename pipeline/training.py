@@ -16,6 +16,8 @@ from ..ops.graph.traverse import bodies, own_constants, subgraphs, walk
 def make_trainable(held: Sequence[Constant], origins: Sequence[Any]) -> None:
     """Replaces every parameter by a copy that takes gradients; tied parameters share one copy.
 
+    What is the same tensor without gradients lies in the memory of that copy, and follows its training.
+
     Args:
         held: the constants of an archive.
         origins: for each constant an object that only tied weights share: equal weights are stored once, but not tied.
@@ -27,6 +29,9 @@ def make_trainable(held: Sequence[Constant], origins: Sequence[Any]) -> None:
             if key not in made:
                 made[key] = constant.tensor.clone().requires_grad_()
             constant.tensor = made[key]
+    for constant, origin in zip(held, origins, strict=True):
+        if origin is not None and origin in made and not constant.parameter and not constant.mutable:
+            constant.tensor = made[origin].detach()
 
 
 def named_parameters(graph: Graph) -> dict[str, torch.Tensor]:

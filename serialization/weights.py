@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ..ops.graph.errors import ArchiveError
+from ..ops.graph.sharing.places import place
 from ..ops.graph.types import DTYPES
 from .container.archive import Archive
 from .container.schema import ALIGNMENT, WEIGHTS
@@ -67,13 +68,13 @@ class TensorTable:
                 "strides": strides,
                 "mutable": mutable,
                 "parameter": parameter,
-                "origin": self._origins.setdefault(_memory(tensor), len(self.rows)),
+                "origin": self._origins.setdefault(place(tensor), len(self.rows)),
             }
         )
         return len(self.rows) - 1
 
     def _store(self, tensor: torch.Tensor, dense: torch.Tensor) -> str:
-        memory = _memory(tensor)
+        memory = place(tensor)
         if tensor.numel() and memory in self._by_memory:
             return self._by_memory[memory]
         dense = dense.cpu()
@@ -111,11 +112,6 @@ class TensorTable:
         text = json.dumps(entries, separators=(",", ":")).encode()
         text += b" " * (-(8 + len(text)) % ALIGNMENT)
         return struct.pack("<Q", len(text)) + text, parts
-
-
-def _memory(tensor: torch.Tensor) -> Any:
-    """A key that is equal for two tensors of the same memory, dtype, shape and strides."""
-    return (tensor.data_ptr() or id(tensor), tensor.dtype, tuple(tensor.shape), tensor.stride(), str(tensor.device))
 
 
 def _dense(tensor: torch.Tensor) -> tuple[torch.Tensor, list[int] | None]:

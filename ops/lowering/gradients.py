@@ -26,6 +26,7 @@ from ..runtime.user_code import attribute, functions_in, is_users, names_in
 from .call import separate
 from .convert.layout_guards import with_gradient_guards
 from .patches.lock import Patch, Patched
+from .user_model.held_weights import HeldWeights
 from .validate import same_leaves
 
 _heard: list[type] = []
@@ -51,7 +52,7 @@ class Questions(TorchFunctionMode):
 
     So it is where the model sets or asks for the mode of gradients, has a custom backward, or asks whether a tensor
     takes gradients, as one does that then hangs a hook on it. Afterwards `decides` says so, and `custom` names a class
-    with a custom backward that is not torch's own.
+    with a custom backward that is not torch's own. `held` knows the weights that the model was seen to use.
 
     Args:
         model: the model.
@@ -61,6 +62,7 @@ class Questions(TorchFunctionMode):
     def __init__(self, model: Any, expected: int) -> None:
         super().__init__()
         self.switches, self.expected, self.asks = 0, expected, False
+        self.held = HeldWeights()
         self._names_mode = _names_mode(model)
         self._patched = Patched(_applied)
 
@@ -80,7 +82,9 @@ class Questions(TorchFunctionMode):
         if func is torch._C._set_grad_enabled:
             self.switches += 1
         self.asks = self.asks or func in _ASKS
-        return func(*args, **(kwargs or {}))
+        result = func(*args, **(kwargs or {}))
+        self.held.note((args, kwargs), result)
+        return result
 
 
 def _names_mode(model: Any) -> bool:
@@ -153,18 +157,27 @@ def with_plain_inputs(body: Body, reference: Callable[[], Callable[..., Any]], t
     return body
 
 
-def without_hooks(body: Body, model: Any) -> Body:
+def without_hooks(body: Body, model: Any, weights: HeldWeights) -> Body:
     """The body, marked if hooks change or see the gradients of the model, or go on in what made a tensor that it holds.
 
-    A pipeline has neither.
+    A pipeline has neither. It is marked, too, where the model holds one of its weights a second time, and that without
+    gradients, which the export does not tell from the weight.
     """
-    if any(constant.tensor.grad_fn is not None for constant in own_constants(body.graph)):
+    constants = own_constants(body.graph)
+    if any(constant.tensor.grad_fn is not None for constant in constants):
         return _marked(body, f"op {body.name!r} holds a tensor that was computed with gradients")
+    if weights.are_unclear(body.graph):
+        return _marked(body, f"op {body.name!r} holds a weight a second time, detached and not as a buffer")
     modules = list(model.modules()) if isinstance(model, torch.nn.Module) else []
-    held = [*modules, *(parameter for module in modules for parameter in module.parameters(recurse=False))]
-    if not any(attribute(each, name) for each in held for name in _HOOKS):
+    own = [parameter for module in modules for parameter in module.parameters(recurse=False)]
+    if not any(map(has_hooks, [*modules, *own, *(constant.tensor for constant in constants)])):
         return body
     return _marked(body, f"op {body.name!r} has hooks on its gradients, which no file holds")
+
+
+def has_hooks(thing: Any) -> bool:
+    """Whether a module or a tensor has hooks on its gradients."""
+    return any(attribute(thing, name) for name in _HOOKS)
 
 
 _HOOKS = ("_backward_hooks", "_backward_pre_hooks", "_post_accumulate_grad_hooks")

@@ -38,6 +38,7 @@ from .patches.plain.askers import Heard
 from .patches.plain.lending import LentQuestions
 from .patches.plain.ran import RanFunctions
 from .user_model.buffers import KeptData, Live
+from .user_model.held_weights import HeldWeights
 from .user_model.isolate import Attribute, GuardedState, KeptAttributes, KeptModel, scratch, without_scratch
 from .user_model.quantized import with_plain_layers, with_plain_tensors
 from .user_model.twin import twin
@@ -154,7 +155,7 @@ def lower_itself(
         def reference(grad: bool = False) -> _Reference:
             return _Reference(call, Live(model, training, grad), name, notes)
 
-        write = partial(_body_of, call, len(tensors), name=name, device=device, contiguous=contiguous)
+        write = partial(_body_of, call, len(tensors), questions.held, name=name, device=device, contiguous=contiguous)
 
         with GuardedState(model, name, notes):
             for program in programs(flat, tensors, model, name, reference()):
@@ -177,7 +178,7 @@ def lower_itself(
                         body = with_plain_inputs(body, reference, tensors)
                     if questions.decides:
                         body = without_gradients(body, model, reference(grad=True), tensors, questions.custom)
-                    return Lowered(autocast.guarded(without_hooks(body, model)), spec)
+                    return Lowered(autocast.guarded(without_hooks(body, model, questions.held)), spec)
                 except GuardError as caught:  # in another state than the first the model takes another branch
                     error = error or undecided(f"op {name!r}, {caught.where}")
                 except TracepackError as caught:
@@ -186,11 +187,15 @@ def lower_itself(
     raise error
 
 
-def _body_of(call: Call, count: int, program: Any, shared: Shared | None = None, **options: Any) -> Body:
+def _body_of(
+    call: Call, count: int, weights: HeldWeights, program: Any, shared: Shared | None = None, **options: Any
+) -> Body:
     """The body that an export gives, for a call with so many inputs."""
     sources = [f"L['flat'][{index}]" for index in range(count)]
     numbers = [index for index, kind in enumerate(call.kinds) if kind is None]
-    return convert(program, inputs=call.names, sources=sources, shared=shared, numbers=numbers, **options)
+    body = convert(program, inputs=call.names, sources=sources, shared=shared, numbers=numbers, **options)
+    weights.tie(body.graph)
+    return body
 
 
 def _body_at(flat: Flat, model: Any, write: Callable[..., Body], others: Leaves, heard: Heard) -> Body | None:

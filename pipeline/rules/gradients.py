@@ -8,17 +8,22 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
 
 from ...ops.graph.graph import Graph, Node, Operator
-from ...ops.graph.traverse import own_constants
+from ...ops.graph.sharing.places import beside_weights
+from ...ops.graph.traverse import constants, own_constants
+from ...ops.lowering.gradients import has_hooks
 from ...ops.runtime.user_code import OURS, TORCHS, is_users, user_line
 from ..proxies.tracer import NodeWriter, Tracer
 
 ASKS_GRAD_MODE = "the function asks whether gradients are on"
 _HISTORY = "the function holds a tensor that was computed with gradients; detached before, it is a constant"
+_HOOKED = "a tensor that the function holds has hooks on its gradients, which no file holds"
+_BESIDE = "a tensor shares memory with a weight of other sizes or strides, and would not follow its training"
 _OWN = tuple(os.path.join("pipeline", *parts) for parts in (("recording",), ("rules",), ("patches",)))
 
 
@@ -73,12 +78,28 @@ def asks_grad_mode(recorder: NodeWriter) -> None:
     _lost(recorder, ASKS_GRAD_MODE)
 
 
-def without_history(graph: Graph) -> Graph:
-    """The graph, with a note where it holds a tensor that was computed with gradients, which go on in what made it."""
-    if all(constant.tensor.grad_fn is None for constant in own_constants(graph)):
-        return graph
-    note = Node(Operator("py.own_backward"), (_HISTORY,), {}, None)
-    return Graph(graph.inputs, (note, *graph.nodes), graph.output)
+def without_history(graph: Graph, readers: Iterable[tuple[torch.Tensor, Any]]) -> Graph:
+    """The graph, with a note where gradients of what it holds go on in what made that, or in what is hung on it.
+
+    Args:
+        graph: the recorded function.
+        readers: the tensors that it captured, each with the line that read it first.
+    """
+    notes = {id(tensor): note for tensor, note in _lost_weights(graph)}
+    lines = {id(tensor): line for tensor, line in readers}
+    nodes = [Node(Operator("py.own_backward"), (note,), {}, None, lines.get(key)) for key, note in notes.items()]
+    return Graph(graph.inputs, (*nodes[:1], *graph.nodes), graph.output) if nodes else graph
+
+
+def _lost_weights(graph: Graph) -> Iterator[tuple[torch.Tensor, str]]:
+    """The tensors that no training of the file treats as Python does, each with the reason."""
+    for constant in own_constants(graph):
+        if constant.tensor.grad_fn is not None:
+            yield constant.tensor, _HISTORY
+        elif has_hooks(constant.tensor):
+            yield constant.tensor, _HOOKED
+    for constant in beside_weights([each for each in constants(graph) if each.tensor.grad_fn is None]):
+        yield constant.tensor, _BESIDE
 
 
 def _lost(recorder: NodeWriter, text: str) -> None:

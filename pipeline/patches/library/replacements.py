@@ -106,10 +106,11 @@ def check_all(condition: Any, message: Any = None) -> None:
 
 
 def copied(thing: Any) -> Any:
-    """Stands for `copy.copy`: of a tensor another one over the same memory."""
+    """Stands for `copy.copy`: of a tensor another one over the same memory, from which no gradients go on."""
     recorder = active()
-    traced = recorder is not None and isinstance(thing, torch.Tensor) and thing in recorder.values
-    return thing.view_as(thing) if traced else copy.copy(thing)
+    if recorder is None or not isinstance(thing, torch.Tensor):
+        return copy.copy(thing)
+    return thing.detach() if thing.requires_grad or thing in recorder.values else copy.copy(thing)
 
 
 def _statistic(name: str) -> Callable[..., Any]:
