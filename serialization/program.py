@@ -18,7 +18,7 @@ from .contents import Contents, decode
 from .limits import check_copies, mutable
 from .parameters import decode_parameters
 from .user_metadata import decode_metadata
-from .weights import TensorTable, mapped_weights, tensors_of
+from .weights import TensorTable, mapped_weights, origin_of, tensors_of
 
 if TYPE_CHECKING:
     from .container.archive_writer import Member
@@ -65,7 +65,7 @@ def packed(
     members += artefacts
     weights = TensorTable()
     for constant in tables.constants:
-        weights.add(constant.name, constant.tensor, mutable=constant.mutable, parameter=constant.parameter)
+        weights.add(constant.name, constant.tensor, constant)
     rows, tensors = encode_examples(examples)
     manifest |= {"constants": weights.rows, "examples": rows, "example_tensors": tensors.rows}
     manifest["golden"] = encode_golden(golden)
@@ -98,7 +98,7 @@ def load_program(
     rows = archive.manifest["constants"]
     tensors = tensors_of(rows, weights, "constants")
     constants = [
-        Constant(tensor, str(row.get("name")), bool(row.get("mutable")), bool(row.get("parameter")))
+        Constant(tensor, str(row.get("name")), bool(row.get("mutable")), bool(row.get("parameter")), origin_of(row))
         for row, tensor in zip(rows, tensors, strict=True)
     ]
     check_copies(mutable(constants), archive.weights_size(), "the state")

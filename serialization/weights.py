@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ..ops.graph.errors import ArchiveError
+from ..ops.graph.graph import Constant
 from ..ops.graph.sharing.places import place
 from ..ops.graph.types import DTYPES
 from .container.archive import Archive
@@ -54,8 +55,8 @@ class TensorTable:
         self._origins: dict[Any, int] = {}
         self._alive: list[torch.Tensor] = []  # keeps the addresses in _by_memory from being reused
 
-    def add(self, name: str, tensor: torch.Tensor, *, mutable: bool = False, parameter: bool = False) -> int:
-        """Adds a tensor and returns the number of its row."""
+    def add(self, name: str, tensor: torch.Tensor, constant: Constant | None = None) -> int:
+        """Adds a tensor, perhaps that of a constant, and returns the number of its row."""
         tensor = tensor.detach().resolve_conj().resolve_neg()
         self._alive.append(tensor)
         dense, strides = _dense(tensor)
@@ -66,9 +67,9 @@ class TensorTable:
                 "dtype": str(tensor.dtype).removeprefix("torch."),
                 "shape": list(tensor.shape),
                 "strides": strides,
-                "mutable": mutable,
-                "parameter": parameter,
-                "origin": self._origins.setdefault(place(tensor), len(self.rows)),
+                "mutable": constant is not None and constant.mutable,
+                "parameter": constant is not None and constant.parameter,
+                "origin": self._origins.setdefault((place(tensor), constant and constant.origin), len(self.rows)),
             }
         )
         return len(self.rows) - 1
@@ -255,6 +256,12 @@ def mapped_weights(archive: Archive) -> MappedTensors:
     if found is None:
         found = _LIVE[key] = MappedTensors(archive, WEIGHTS)
     return found
+
+
+def origin_of(row: dict[str, Any]) -> int | None:
+    """What tied tensors have in common in the rows of a file."""
+    found = row.get("origin")
+    return found if type(found) is int else None
 
 
 def tensors_of(rows: Sequence[Any], tensors: MappedTensors, field: str) -> Iterator[torch.Tensor]:

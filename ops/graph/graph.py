@@ -29,13 +29,15 @@ class Constant:
     """A tensor that the graph holds: a weight, a buffer, a tensor that the function captured.
 
     A mutable constant is state: its tensor is the initial value, and every pipeline works on a copy of its own. A
-    parameter is a constant that training changes.
+    parameter is a constant that training changes. Of those of a file `origin` tells which are one tensor: others may
+    share its memory, where they were equal when it was written.
     """
 
     tensor: Any
     name: str
     mutable: bool = False
     parameter: bool = False
+    origin: int | None = None
 
     def type(self) -> TensorType | None:
         """Its dtype and sizes; None where the tensor was not read from its file."""

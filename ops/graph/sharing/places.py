@@ -17,9 +17,9 @@ def beside_weights(held: Sequence[Constant]) -> list[Constant]:
     """The constants that share memory with a weight without being the same tensor: its training does not reach them.
 
     Args:
-        held: constants, of which each tensor lies in memory of this process.
+        held: constants; those of a file lie in its memory, where equal ones share it and none is written.
     """
-    spans = sorted(((*_span(each.tensor), each) for each in held if _is_in_memory(each.tensor)), key=lambda s: s[:3])
+    spans = sorted(((*_span(each.tensor), each) for each in held if _is_own(each)), key=lambda s: s[:3])
     found: dict[int, Constant] = {}
     for index, (device, _, end, one) in enumerate(spans):
         for other_device, start, _, other in spans[index + 1 :]:
@@ -30,8 +30,9 @@ def beside_weights(held: Sequence[Constant]) -> list[Constant]:
     return list(found.values())
 
 
-def _is_in_memory(tensor: Any) -> bool:
-    return tensor.device.type != "meta" and bool(tensor.numel()) and bool(tensor.data_ptr())
+def _is_own(constant: Constant) -> bool:
+    tensor = constant.tensor
+    return constant.origin is None and tensor.device.type != "meta" and bool(tensor.numel()) and bool(tensor.data_ptr())
 
 
 def _span(tensor: Any) -> tuple[str, int, int]:

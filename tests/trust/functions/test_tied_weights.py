@@ -170,3 +170,30 @@ def test_no_gradient_goes_through_a_copied_tensor() -> None:
             assert given.grad is None
         else:
             torch.testing.assert_close(given.grad, wanted.grad)
+
+
+class Equal(torch.nn.Module):
+    """A model of which weights, and a weight and a buffer, are equal, but not tied."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm, self.layer = torch.nn.BatchNorm1d(3), torch.nn.Linear(3, 3)
+        torch.nn.init.zeros_(self.layer.bias)
+        torch.nn.init.eye_(self.layer.weight)
+        self.register_buffer("turned", torch.eye(3).t())
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layer(self.norm(x)) @ self.turned
+
+
+def test_equal_tensors_of_a_file_are_not_tied_by_another_save() -> None:
+    model = Equal().eval()
+    op = tracepack.script(model, device="cpu")
+    once = loaded(lambda x: op(x), X, grad=False)
+    file = io.BytesIO()
+    once.save(file)
+    mods = [tracepack.load(file.getvalue(), grad=True), loaded(lambda x: once(x), X)]
+    wanted = trained(model, list(model.parameters()))
+    for mod in mods:
+        assert len(mod.weights()) == 4
+        torch.testing.assert_close(trained(mod, list(mod.weights().values())), wanted)
