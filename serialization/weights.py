@@ -19,7 +19,7 @@ import torch
 
 from ..ops.graph.errors import ArchiveError
 from ..ops.graph.graph import Constant
-from ..ops.graph.sharing.places import place
+from ..ops.graph.sharing.tensor_places import place
 from ..ops.graph.types import DTYPES
 from .container.archive import Archive
 from .container.schema import ALIGNMENT, WEIGHTS

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from ...ops.graph.graph import Graph, Node, Operator
-from ...ops.graph.sharing.places import beside_weights
+from ...ops.graph.sharing.tensor_places import beside_weights
 from ...ops.graph.traverse import constants, own_constants
 from ...ops.lowering.gradients import has_hooks
 from ...ops.runtime.user_code import OURS, TORCHS, is_users, user_line

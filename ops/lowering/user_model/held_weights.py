@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from ...graph.graph import Constant, Graph
-from ...graph.sharing.places import place
+from ...graph.sharing.tensor_places import place
 from ...graph.traverse import own_constants
 
 
