@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,7 @@ from ..ops.runtime.user_code import names_in
 from ..ops.tracing_hook import plainly
 from .recheck.given.containers import classes_of, has_dict, holds_others, ordered, other_classes
 from .recheck.given.key_order import has_order, turned, with_marks
-from .recheck.given.numpy_numbers import NUMBERS, NumpyNumbers, given, plain_numbers
+from .recheck.given.numpy_numbers import INTS, NARROW, NUMBERS, ComputedInt, NumpyNumbers, given, plain_numbers
 from .recheck.glimpses import has_float, named_ints, one_float, one_whole, parameter, whole
 from .recheck.sizes import has_other_dtypes
 from .recheck.vary import clones
@@ -163,18 +164,33 @@ class AskedMarks:
         known = self.replay.examples.numbers  # the function was recorded with one of numpy
         leaves = {n: leaf for n, leaf in enumerate(self.replay.examples.leaves) if n not in known}
         found: dict[int, list[str]] = {}
+        ints = {place for place, leaf in leaves.items() if INTS.holds(leaf)}
+        if ints and self._computes(ints):
+            found = {place: [*NARROW] for place in ints if len(ints) == 1 or self._computes({place})}
         for numbers in NUMBERS:
             held = {place: leaf for place, leaf in leaves.items() if numbers.holds(leaf)}
             if held and self._differs(held, numbers):
                 for place, leaf in held.items():
                     if len(held) == 1 or self._differs({place: leaf}, numbers):
                         found.setdefault(place, []).extend(numbers.dtypes)
-        return [(NOT_OF_NUMPY, [names[place], *dtypes]) for place, dtypes in found.items()]
+        return [(NOT_OF_NUMPY, [names[place], *dict.fromkeys(dtypes)]) for place, dtypes in found.items()]
 
     def _differs(self, leaves: Mapping[int, Any], numbers: NumpyNumbers) -> bool:
         """Whether another answer follows where some numbers are of numpy."""
-        values = (*numbers.values, *numbers.beside(self.replay.objects.plain_values()))
-        return any(self._hangs_on_given(given(leaves, numbers, value), plain_numbers) for value in values)
+        return any(self._hangs_on_given(given(leaves, numbers, value), plain_numbers) for value in numbers.values)
+
+    def _computes(self, places: Collection[int]) -> bool:
+        """Whether the function computes with ints at some places and others."""
+        heard: list[bool] = []
+        leaves = [
+            INTS.each(leaf, lambda value: ComputedInt.of(value, heard)) if place in places else leaf
+            for place, leaf in enumerate(clones(self.replay.examples.leaves))
+        ]
+        if self.replay.stateful or time.perf_counter() > self.replay.until:
+            return False
+        with self.replay.aside(), suppress(Exception):  # of a class that the function does not take
+            self.replay.plain(leaves)
+        return bool(heard)
 
     def _asks_int(self) -> bool:
         """Whether a function names what floats have, and ints lack in this Python."""

@@ -7,16 +7,17 @@ A pipeline takes their values. That is another answer where the function compute
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
 from torch.utils import _pytree as pytree
 
-MOST_NAMED = 4
-_LARGEST, _UNSIGNED = 127, 255  # of an int8 and a uint8
+_LARGEST = 127  # that an int8 and a uint8 hold
+NARROW = ("int8", "int16", "int32", "uint8", "uint16", "uint32", "uint64")
+"""Ints with which sums and products end earlier than those of Python."""
 
 
 @dataclass(frozen=True)
@@ -27,24 +28,23 @@ class NumpyNumbers:
         base: the class of Python.
         made: the class of numpy.
         dtypes: for which that one stands.
-        values: what each number is made of before: as it is, and where such a class ends.
+        values: what each number is made of before.
+        fits: whether such a number can be one of numpy.
     """
 
     base: type
     made: Callable[[Any], Any]
     dtypes: tuple[str, ...]
     values: tuple[Callable[[Any], Any], ...] = (lambda value: value,)
+    fits: Callable[[Any], bool] = lambda value: True
 
     def holds(self, leaf: Any) -> bool:
         """Whether a leaf is such a number, or a list with some."""
         if isinstance(leaf, dict):
             return any(map(self.holds, leaf.values()))
-        return type(leaf) is self.base or (isinstance(leaf, list | tuple) and any(map(self.holds, leaf)))
-
-    def beside(self, constants: Sequence[Any]) -> list[Callable[[Any], Any]]:
-        """What puts in the place of each number one that code names, rounded: a comparison tells it from that."""
-        named = [each for each in constants if type(each) is float] if self.made is np.float32 else []
-        return [partial(lambda number, _: number, _in(np.float32, each)) for each in named[:MOST_NAMED]]
+        if isinstance(leaf, list | tuple):
+            return any(map(self.holds, leaf))
+        return type(leaf) is self.base and self.fits(leaf)
 
     def each(self, leaf: Any, make: Callable[[Any], Any]) -> Any:
         """A leaf with something made of each such number in it."""
@@ -52,15 +52,7 @@ class NumpyNumbers:
             return {key: self.each(item, make) for key, item in leaf.items()}
         if type(leaf) in (list, tuple):
             return type(leaf)(self.each(item, make) for item in leaf)
-        return make(leaf) if type(leaf) is self.base else leaf
-
-
-def _fitting(value: int) -> int:
-    return value if 0 <= value <= _LARGEST else abs(value) % (_LARGEST + 1)
-
-
-def _of_64_bits(value: int) -> int:
-    return value if -(2**63) <= value < 2**63 else _fitting(value)
+        return make(leaf) if self.holds(leaf) else leaf
 
 
 def _in(kind: Callable[[float], Any], value: float) -> float:
@@ -70,18 +62,61 @@ def _in(kind: Callable[[float], Any], value: float) -> float:
     return found if math.isfinite(found) or not math.isfinite(value) else 1.5
 
 
+def _is_small(value: int) -> bool:
+    return 0 <= value <= _LARGEST
+
+
+def _is_of_64_bits(value: int) -> bool:
+    return -(2**63) <= value < 2**63
+
+
+# No number is made much larger or smaller: a function may go through as many rounds.
 NUMBERS = (
     NumpyNumbers(bool, np.bool_, ("bool",)),
-    NumpyNumbers(int, np.int8, ("int8", "int16", "int32"), (_fitting, lambda _: _LARGEST)),
-    NumpyNumbers(int, np.uint8, ("uint8", "uint16", "uint32", "uint64"), (_fitting, lambda _: 0, lambda _: _UNSIGNED)),
-    NumpyNumbers(int, np.int64, ("int64",), (_of_64_bits,)),
+    NumpyNumbers(int, np.int8, ("int8", "int16", "int32"), fits=_is_small),
+    NumpyNumbers(int, np.uint8, ("uint8", "uint16", "uint32", "uint64"), fits=_is_small),
+    NumpyNumbers(int, np.int64, ("int64",), fits=_is_of_64_bits),
     NumpyNumbers(
         float, np.float16, ("float16", "float32"),
-        (partial(_in, np.float16), lambda value: _in(np.float16, value + 0.1)),
+        (partial(_in, np.float16), lambda value: _in(np.float16, value * 0.97)),
     ),
     NumpyNumbers(float, np.float32, ("float32",), (partial(_in, np.float32),)),
     NumpyNumbers(float, np.float64, ("float64",)),
 )  # fmt: skip
+
+
+INTS = NumpyNumbers(int, int, NARROW)
+
+
+class ComputedInt(int):
+    """An int that hears whether something is computed of it and another int, which ends early in few bits."""
+
+    heard: list[bool]
+
+    @classmethod
+    def of(cls, value: int, heard: list[bool]) -> ComputedInt:
+        """The int, which writes to a list what it hears."""
+        made = cls(value)
+        made.heard = heard
+        return made
+
+
+def _hearing(name: str) -> Callable[..., Any]:
+    plain = getattr(int, name)
+
+    @wraps(plain)
+    def compute(self: ComputedInt, *others: Any) -> Any:
+        if all(isinstance(each, int) for each in others):
+            self.heard.append(True)
+        return plain(int(self), *(int(each) if isinstance(each, ComputedInt) else each for each in others))
+
+    return compute
+
+
+for _name in ("add", "sub", "mul", "floordiv", "mod", "pow", "lshift", "divmod"):
+    for _side in ("", "r"):
+        setattr(ComputedInt, f"__{_side}{_name}__", _hearing(f"__{_side}{_name}__"))
+ComputedInt.__neg__ = _hearing("__neg__")  # type: ignore[method-assign]
 
 
 def given(leaves: Mapping[int, Any], numbers: NumpyNumbers, value: Callable[[Any], Any]) -> dict[int, tuple[Any, Any]]:

@@ -18,7 +18,7 @@ COMPUTING = {
     "a product": (lambda n: n * 100, 5, np.int8(5)),
     "a product of floats": (lambda v: v * 3, 0.5, np.float32(0.1)),
     "in half precision": (lambda v: v * 3, 0.5, np.float16(0.1)),
-    "a comparison": (lambda xs: [v for v in xs if v > 0.2], [0.1, 0.3], [np.float32(0.2)]),
+    "a size that is reckoned": (lambda n: [0] * (n - 1), 3, np.uint8(0)),
     "a sum of a list": (lambda xs: sum(xs), [0.1, 0.2, 0.3], [*np.float32([0.1, 0.2, 0.3])]),
     "flags that are added": (lambda flag: flag + flag, True, np.True_),
     "its class": (lambda n: "whole" if isinstance(n, int) else "other", 2, np.int64(2)),
