@@ -16,6 +16,7 @@ import torch
 from ...ops.lowering.autocast import AUTOCAST_QUESTIONS, is_asked_for_autocast
 from ...ops.runtime.user_code import is_called_by_user, is_users
 from ..proxies.base import is_traced
+from ..recording.recorder import Recorder
 from ..rules.advice.plain_models import GENERATES, LOOP_OF_TOKENS, OP_OF_TOKENIZER
 from ..rules.gradients import asks_grad_mode, is_asked_by_us
 from .hooks import Hooks, active
@@ -143,7 +144,7 @@ def _tokenize(plain: Callable[..., Any]) -> Callable[..., Any]:
     return tokenize
 
 
-def _is_recorded(recorder: Any, thing: Any) -> bool:
+def _is_recorded(recorder: Recorder, thing: Any) -> bool:
     if isinstance(thing, torch.Tensor):
         return thing in recorder.values
     return is_traced(thing) or (type(thing) in (list, tuple) and any(_is_recorded(recorder, each) for each in thing))
