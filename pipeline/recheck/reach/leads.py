@@ -24,7 +24,7 @@ import numpy as np
 import torch
 
 from ....ops.runtime.user_code import attribute, codes_in, names_in, stored_attributes
-from .whose import is_looked_into
+from .whose import is_looked_into, is_users_module, is_users_own
 
 _OF_MODULES = frozenset(("modules", "import_module", "__import__"))
 _BY_TEXT = _OF_MODULES | {"globals", "vars", "__globals__", "__dict__", "setattr", "exec", "eval"}
@@ -129,12 +129,13 @@ def texts_for_names(code: CodeType) -> list[str]:
 def drawn_from(module: ModuleType, names: Sequence[str]) -> list[Any]:
     """What the functions of a module that code names draw random numbers from, or read: environment, context.
 
-    And what Python calls for a name: the ``__getattr__`` of a module, and the properties of its class.
+    And what Python calls for a name in a module of the user's: its ``__getattr__``, the properties of its class.
     """
     found = [getattr(vars(module).get(name), "__self__", None) for name in names]
     drawn: list[Any] = [each for each in found if isinstance(each, random.Random | np.random.RandomState)]
-    drawn += [] if (asked := vars(module).get("__getattr__")) is None else [asked]
-    drawn += [] if type(module) is ModuleType else [type(module)]
+    asked = vars(module).get("__getattr__")
+    drawn += [asked] if type(asked) is FunctionType and is_users_own(asked.__code__.co_filename) else []
+    drawn += [type(module)] if is_users_module(type(module).__module__) else []
     reads = module.__name__ == "os" and not {"environ", "getenv", "putenv"}.isdisjoint(names)
     if module.__name__ == "decimal" and not {"getcontext", "setcontext", "localcontext"}.isdisjoint(names):
         drawn.append(vars(module)["getcontext"]())
