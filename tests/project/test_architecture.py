@@ -6,11 +6,13 @@ import ast
 import builtins
 import importlib
 import importlib.util
+import json
+import os
 import re
+import subprocess
 import sys
 import typing
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -93,24 +95,19 @@ def entered(run: Callable[[], Any]) -> dict[tuple[str, int], int]:
     """When each function of ours was first entered, by its file and line."""
     order: dict[tuple[str, int], int] = {}
     files: dict[str, str] = {}
-    heard: dict[str, int] = {}
 
     def note(frame: FrameType, event: str, argument: Any) -> None:
         code = frame.f_code
-        heard[event] = heard.get(event, 0) + 1
         if event == "call" and "tracepack" in code.co_filename:
             if code.co_filename not in files:
                 files[code.co_filename] = str(Path(code.co_filename).resolve())
             order.setdefault((files[code.co_filename], code.co_firstlineno), len(order))
 
-    def noted() -> None:
-        sys.setprofile(note)  # of this thread, which ends
+    sys.setprofile(note)
+    try:
         run()
-        assert order, f"no function of ours was entered: {heard}, now {sys.getprofile()}, from {tracepack.__file__}"
-
-    # A thread of its own: whether the main one can be profiled depends on the tests before.
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(noted).result()
+    finally:
+        sys.setprofile(None)
     return order
 
 
@@ -164,15 +161,22 @@ def runs(folder: Path) -> dict[str, Callable[[], Any]]:
     }
 
 
-def test_each_way_is_that_of_a_real_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRACEPACK_CACHE", str(tmp_path / "cache"))  # nothing was compiled before
-    monkeypatch.setattr(catalogue, "_offers", dict(catalogue._offers))
+def tell(folder: str) -> None:
+    """Prints for each way the steps of its description, each with when it was first entered."""
     catalogue.register("mirror", lambda: Mirror)
-    ways = tool().ways()
-    found = runs(tmp_path)
+    ways, found = tool().ways(), runs(Path(folder))
     assert list(ways) == list(found)
-    for way, run in found.items():
-        order = entered(run)
-        times = {step: when(step, order) for step in ways[way]}
-        assert [step for step, time in times.items() if time is None] == [], f"{way} does not come there"
-        assert sorted(times, key=times.__getitem__) == list(times), f"{way} comes there in another order"
+    orders = {way: entered(run) for way, run in found.items()}
+    print(json.dumps({way: [[step, when(step, orders[way])] for step in ways[way]] for way in ways}))
+
+
+def test_each_way_is_that_of_a_real_run(tmp_path: Path) -> None:
+    code = "import sys\nfrom tests.project.test_architecture import tell\ntell(sys.argv[1])"
+    given = [sys.executable, "-c", code, str(tmp_path)]  # what a profile hears depends on the tests before
+    environment = {**os.environ, "TRACEPACK_CACHE": str(tmp_path / "cache")}  # nothing was compiled before
+    ended = subprocess.run(given, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr[-2000:]
+    for way, steps in json.loads(ended.stdout.splitlines()[-1]).items():
+        assert [step for step, time in steps if time is None] == [], f"{way} does not come there"
+        times = [time for _, time in steps]
+        assert times == sorted(times), f"{way} comes there in another order"
