@@ -14,7 +14,7 @@ from typing import Any
 
 from .open_files import Access
 
-MOST_BYTES, MOST_SECONDS = 1 << 18, 2e-3
+MOST_BYTES, MOST_SECONDS, TRIES = 1 << 18, 2e-3, 3
 """Of an object that is watched: it is looked at after each of some thousand calls."""
 _LEFT_OUT = frozenset(("tokenizers", "onnxruntime", "tracepack", "torch", "numpy", "builtins"))
 
@@ -37,12 +37,16 @@ def _watched(thing: Any, state: Callable[[], Any], write: Callable[[dict[Any, An
     def read() -> dict[Any, Any]:
         return {"": pickle.dumps(state(), 4)}
 
-    start = time.perf_counter()
+    takes: list[float] = []
     try:
-        alike = len(first := read()[""]) <= MOST_BYTES and first == read()[""]
+        alike = len(first := read()[""]) <= MOST_BYTES
+        while alike and len(takes) < TRIES:  # the processor's time of the quickest, whatever runs beside
+            start = time.thread_time()
+            alike = first == read()[""]
+            takes.append(time.thread_time() - start)
     except Exception:  # a class raises whatever it likes where it cannot be pickled
         return None
-    small = alike and time.perf_counter() - start <= MOST_SECONDS
+    small = alike and min(takes) <= MOST_SECONDS
     name = type(thing).__name__
     return (f"a{'n' * (name[0] in 'AEIOU')} {name}", read, write) if small else None
 
