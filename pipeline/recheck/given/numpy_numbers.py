@@ -113,10 +113,9 @@ def _hearing(name: str) -> Callable[..., Any]:
     return compute
 
 
-for _name in ("add", "sub", "mul", "floordiv", "mod", "pow", "lshift", "divmod"):
-    for _side in ("", "r"):
-        setattr(ComputedInt, f"__{_side}{_name}__", _hearing(f"__{_side}{_name}__"))
-ComputedInt.__neg__ = _hearing("__neg__")  # type: ignore[method-assign]
+_OF_TWO = ("add", "sub", "mul", "floordiv", "mod", "pow", "lshift", "divmod")
+for _name in ("neg", *_OF_TWO, *(f"r{each}" for each in _OF_TWO)):
+    setattr(ComputedInt, f"__{_name}__", _hearing(f"__{_name}__"))
 
 
 def given(leaves: Mapping[int, Any], numbers: NumpyNumbers, value: Callable[[Any], Any]) -> dict[int, tuple[Any, Any]]:

@@ -52,7 +52,7 @@ def trained(process: Callable[..., Any], weights: Sequence[torch.Tensor]) -> tor
         process(X).square().sum().backward()
         optimizer.step()
     with torch.no_grad():
-        return process(X)  # type: ignore[no-any-return]
+        return process(X)
 
 
 def agree(plain: Callable[..., Any], weights: Sequence[torch.Tensor], process: Callable[..., Any]) -> None:
@@ -68,7 +68,7 @@ def agree(plain: Callable[..., Any], weights: Sequence[torch.Tensor], process: C
 
 
 def first(held: Any, x: torch.Tensor) -> torch.Tensor:
-    return x @ held[0]  # type: ignore[no-any-return]
+    return x @ held[0]
 
 
 @pytest.mark.parametrize(
