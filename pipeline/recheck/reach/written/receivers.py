@@ -26,13 +26,14 @@ _OF_NAMES = ("LOAD_GLOBAL", "LOAD_DEREF", "LOAD_ATTR")
 _OF_CALLS = ("CALL", "CALL_FUNCTION", "CALL_METHOD", "CALL_KW", "CALL_FUNCTION_KW")
 _OF_METHODS = ("LOAD_METHOD", "LOAD_ATTR")
 _COMPREHENSIONS = ("<listcomp>", "<dictcomp>", "<setcomp>")
+_SETTING = ("STORE_FAST", "STORE_FAST_LOAD_FAST", "STORE_FAST_STORE_FAST")
 _GIVING_ONE = (
     "LOAD_FAST", "LOAD_CONST", "LOAD_SMALL_INT", "LOAD_DEREF", "LOAD_CLOSURE", "PUSH_NULL", "BINARY_", "COMPARE_OP",
     "CONTAINS_OP", "IS_OP", "UNARY_", "BUILD_", "FORMAT_", "CONVERT_VALUE", "MAKE_FUNCTION", "GET_ITER", *_OF_CALLS,
 )  # fmt: skip
 _GIVING_NONE = (
     "LIST_EXTEND", "LIST_APPEND", "SET_UPDATE", "SET_ADD", "DICT_UPDATE", "DICT_MERGE", "MAP_ADD", "PRECALL",
-    "KW_NAMES", "STORE_FAST",
+    "KW_NAMES", "STORE_FAST", "STORE_FAST_STORE_FAST",
 )  # fmt: skip
 _MAKERS = [
     list, dict, set, sorted, collections.deque, collections.defaultdict, collections.OrderedDict, collections.Counter,
@@ -129,8 +130,8 @@ class Receivers:
         if name not in self._variables:
             self._variables[name] = frozenset()  # of what comes from the variable itself
             stores = [at for at, line in enumerate(self.lines) if name in _stored(line)]
-            known = [self.lines[at].opname in ("STORE_FAST", "STORE_FAST_LOAD_FAST") for at in stores]
-            found = (self.names(at, 0) for at in stores)
+            known = [self.lines[at].opname in _SETTING for at in stores]
+            found = (self.names(at, depth) for at in stores for depth in _depths(self.lines[at], name))
             self._variables[name] = frozenset[str]().union(*found) if stores and all(known) else _UNKNOWN
         return self._variables[name]
 
@@ -199,3 +200,8 @@ def _stored(line: dis.Instruction) -> tuple[Any, ...]:
         return ()
     names = [*line.argval] if isinstance(line.argval, tuple) else [line.argval]
     return tuple(names[:1] if line.opname == "STORE_FAST_LOAD_FAST" else names)
+
+
+def _depths(line: dis.Instruction, name: str) -> list[int]:
+    """How deep on the stack there lies what an instruction writes into a variable: of two, the upper is set first."""
+    return [depth for depth, each in enumerate(_stored(line)) if each == name]
