@@ -24,7 +24,7 @@ import torch
 from ..graph.device import CPU, Device
 from ..graph.errors import shown
 from ..graph.program import Artefact
-from ..graph.traverse import constants, leaves
+from ..graph.traverse import constants
 from ..graph.types import TensorType
 from ..runtime.engine_call import EngineCall
 from ..runtime.interrupts.changes import forkable
@@ -33,6 +33,7 @@ from ..runtime.interrupts.modes import before_dispatch, count_modes, is_followed
 from ..runtime.node_errors import fail
 from ..runtime.plan import Plan
 from ..runtime.user_code import user_stacklevel
+from .checks.answer_checks import allowed, has_nan, is_alike, tells
 from .checks.left_to_torch import LeftToTorch
 from .engine import WAY, Engine
 from .memory.early_start import started
@@ -123,7 +124,7 @@ class Engaged:
         self._agrees = dict.fromkeys(self._alike, True)  # and where that follows
         self._boxes = SizeBoxes.read_all(artefact.description.get(BOXES))
         self._agreed: list[SizeBoxes] | None = None  # those that count at the sizes of `_alike`
-        self._within = _within(region, tolerance)
+        self._within = allowed(region.graph, tolerance)
         forgets_in_forks(self)
 
     @property
@@ -183,7 +184,8 @@ class Engaged:
         def call(*values: torch.Tensor) -> Sequence[torch.Tensor]:
             if compiling() or state.exactly or casts() or is_followed(values):
                 return self.reference(*values)
-            known = known_sizes(tuple([value.shape for value in values])) if free else True
+            sizes = tuple([value.shape for value in values])
+            known = known_sizes(sizes) if free else True
             if known is not True:
                 for value in values:
                     if not value.numel():  # runtimes are not made for empty tensors: some end the process
@@ -192,7 +194,7 @@ class Engaged:
                     known = True
                 elif known is False:
                     return self.reference(*values)
-            if not known and not self._is_between(values):
+            if not known and not self._is_between(sizes):
                 return self._compared(values)
             return self._answered(values)
 
@@ -201,7 +203,10 @@ class Engaged:
             # Whatever may be in the way, `call` asks again.
             if count_modes() or before_dispatch[0] is not None or is_tracing() or is_functional(value) or casts():
                 return call(value)
-            if state.exactly or (free and known_sizes((value.shape,)) is not True):
+            if state.exactly:
+                return call(value)
+            sizes = (value.shape,)
+            if free and known_sizes(sizes) is not True and (sizes in agrees or not self._is_between(sizes)):
                 return call(value)
             try:
                 return (self._open or self.open())(value)
@@ -225,14 +230,17 @@ class Engaged:
         self._say(values, error)
         return found
 
-    def _is_between(self, values: Sequence[torch.Tensor]) -> bool:
+    def _is_between(self, sizes: Sizes) -> bool:
         """Whether the engine is right at new sizes because it is at those around them, which is noted."""
-        sizes = tuple([value.shape for value in values])
         if self.region.guarded is not None:
             return False
         agreed = self._agree() if self._agreed is None else self._agreed
-        if sizes not in self._alike and not any(boxes.hold(sizes) for boxes in agreed):
-            return False
+        if sizes not in self._alike:
+            for boxes in agreed:
+                if boxes.hold(sizes):
+                    break
+            else:
+                return False
         self._note(sizes, True)
         return True
 
@@ -268,16 +276,16 @@ class Engaged:
         agrees = self.judge(values, found, wanted)
         if agrees is False:
             self._warn("answers otherwise than the flat function", values, "which runs these sizes from now on")
-        return wanted if agrees is False or _has_nan(wanted) else found
+        return wanted if agrees is False or has_nan(wanted) else found
 
     def judge(
         self, values: Sequence[torch.Tensor], found: Sequence[torch.Tensor], wanted: Sequence[torch.Tensor]
     ) -> bool | None:
         """Whether the answer of the engine is like that of the nodes, which is noted; None where that says nothing."""
-        if _has_nan(wanted):
+        if has_nan(wanted):
             return None  # runtimes differ in what they make of a NaN
-        agrees = all(_alike(theirs, mine, self._within) for mine, theirs in zip(found, wanted, strict=True))
-        if agrees and not any(map(_tells, wanted)):
+        agrees = all(is_alike(theirs, mine, self._within) for mine, theirs in zip(found, wanted, strict=True))
+        if agrees and not any(map(tells, wanted)):
             return None
         sizes = tuple(value.shape for value in values)
         self._note(sizes, agrees)
@@ -301,10 +309,6 @@ class Engaged:
             )
 
 
-def _has_nan(values: Sequence[torch.Tensor]) -> bool:
-    return any(bool(value.isnan().any()) for value in values if value.dtype.is_floating_point)
-
-
 def _compared_sizes(artefact: Artefact, engine: Engine) -> list[Sizes]:
     """The sizes at which an artefact was compared, with the package that is installed; none where another one did."""
     sizes = artefact.description.get(SIZES, ())
@@ -325,25 +329,3 @@ def _is_empty(region: Region) -> bool:
     """Whether an input has a fixed size of zero: runtimes are not made for empty tensors, and some end the process."""
     kinds = [value.type for value in region.graph.inputs]
     return any(size == 0 and isinstance(size, int) for kind in kinds for size in getattr(kind, "shape", ()))
-
-
-def _within(region: Region, tolerance: float) -> float:
-    """By how much a number may differ, of the largest of its tensor: ten times what a search allows in an output."""
-    kinds = [leaf.type for node in region.graph.nodes for leaf in leaves(node.output) if leaf is not None]
-    rough = any(isinstance(kind, TensorType) and kind.dtype in ("float16", "bfloat16") for kind in kinds)
-    return max(5e-2 if rough else 1e-3, 10 * tolerance)
-
-
-def _alike(wanted: torch.Tensor, found: torch.Tensor, tolerance: float) -> bool:
-    if (wanted.dtype, wanted.shape) != (found.dtype, found.shape):
-        return False
-    if not (wanted.dtype.is_floating_point or wanted.dtype.is_complex):
-        return torch.equal(wanted, found)
-    finite = wanted[wanted.isfinite()].abs()
-    scale = float(finite.max()) if finite.numel() else 0.0
-    return torch.allclose(found, wanted, rtol=tolerance, atol=tolerance * scale)
-
-
-def _tells(value: torch.Tensor) -> bool:
-    """Whether an answer could have differed: zeros are zeros whatever they were multiplied with."""
-    return not value.dtype.is_floating_point or bool(value.any())

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -18,6 +19,7 @@ import torch
 Sizes = tuple[torch.Size, ...]
 Range = tuple[int, int]
 Box = Mapping[str, Range]
+Quad = tuple[int, int, int, int]
 
 BOXES = "between"
 """The key of an artefact's description that holds them."""
@@ -41,14 +43,42 @@ class SizeBoxes:
     def agreed(self, sizes: Collection[Sizes]) -> SizeBoxes:
         """The boxes at all corners of which the engine agreed, where it did so at some sizes."""
         kept = (box for box in self.boxes if all(self._at(corner) in sizes for corner in _corners(box)))
-        return SizeBoxes(self.shapes, tuple(kept))
+        found = SizeBoxes(self.shapes, tuple(kept))
+        assert found._ends is not None  # they are found here, where there is time
+        return found
 
     def hold(self, sizes: Sequence[Sequence[int]]) -> bool:
-        """Whether some sizes lie in a box."""
-        found = _bound(self.shapes, sizes) if self.boxes else None
-        return found is not None and any(
-            all(low <= found[name] <= high for name, (low, high) in box.items()) for box in self.boxes
-        )
+        """Whether some sizes lie in a box.
+
+        It is asked in the first call at new sizes, so it only compares: each function that it calls would be read from
+        memory anew.
+        """
+        ranks, equal, ends = self._ends
+        for number, rank in ranks:
+            if len(sizes[number]) != rank:
+                return False
+        for first, first_dim, number, dim in equal:
+            if sizes[first][first_dim] != sizes[number][dim]:
+                return False
+        for box in ends:
+            for number, dim, low, high in box:
+                if not low <= sizes[number][dim] <= high:
+                    break
+            else:
+                return True
+        return False
+
+    @cached_property
+    def _ends(self) -> tuple[list[tuple[int, int]], list[Quad], list[list[Quad]]]:
+        """The rank of each input, places of equal sizes, and for each box places with their least and largest sizes."""
+        places = [(number, dim, size) for number, shape in enumerate(self.shapes) for dim, size in enumerate(shape)]
+        first = {size: (number, dim) for number, dim, size in reversed(places)}
+        named = [(*first[size], number, dim) for number, dim, size in places if isinstance(size, str)]
+        ends = [
+            [(number, dim, *(box[size] if isinstance(size, str) else (size, size))) for number, dim, size in places]
+            for box in self.boxes
+        ]
+        return [*enumerate(map(len, self.shapes))], [each for each in named if each[:2] != each[2:]], ends
 
     def _at(self, point: Mapping[str, int]) -> Sizes:
         return tuple(

@@ -15,7 +15,7 @@ import torch
 
 from ..graph.errors import GuardError, NonContiguousOutputError, SignatureError
 from ..graph.graph import Body, Facts
-from ..graph.guards import Expression
+from ..graph.guards import FUNCTIONS, Expression
 from ..graph.types import ListType, ScalarType, TensorType, Type
 
 Check = Callable[[Sequence[Any]], None]
@@ -72,6 +72,16 @@ def tensor_check(
     return check
 
 
+_FITS = """\
+def fits({names}):
+    try:
+        {shapes}
+        return bool({all})
+    except (ArithmeticError, ValueError, TypeError):
+        return False
+"""  # one function, since each that runs is read from memory anew; see `_holds`
+
+
 def sizes_check(types: Sequence[TensorType], facts: Facts) -> Callable[..., bool]:
     """Makes the function that tells at once whether plain tensors fit, and says nothing of what does not.
 
@@ -92,22 +102,15 @@ def sizes_check(types: Sequence[TensorType], facts: Facts) -> Callable[..., bool
                 # The numbers of a file are written as such only: what follows becomes code.
                 wanted = format(size, "d") if first is None else "s{:d}[{:d}]".format(*first)
                 conditions.append(f"s{index}[{dim}] == {wanted}")
-    named = [f"s{index:d}[{dim:d}]" for index, dim in facts.symbols.values()]
-    conditions += [f"g{number}({', '.join(named)})" for number in range(len(facts.guards))]
+    places = {symbol: f"s{index:d}[{dim:d}]" for symbol, (index, dim) in facts.symbols.items()}
+    # A guard is an expression of the grammar, in which only symbols are names.
+    conditions += [f"({guard.shown(places)})" if guard.symbols <= places.keys() else "False" for guard in facts.guards]
     names = ", ".join(f"x{index}" for index in numbered)
     shapes = "; ".join(f"s{index} = x{index}.shape" for index in numbered)
-    source = f"def fit({names}):\n    {shapes}\n    return {' and '.join(conditions)}"
-    guards = {f"g{number}": guard.compile(facts.symbols) for number, guard in enumerate(facts.guards)}
-    namespace: dict[str, Any] = {**guards}
+    namespace: dict[str, Any] = {**FUNCTIONS}
+    source = _FITS.format(names=names, shapes=shapes, all=" and ".join(conditions))
     exec(compile(source, "<tracepack sizes>", "exec"), namespace)
-    fit: Callable[..., Any] = namespace["fit"]
-
-    def fits(*values: Any) -> bool:
-        try:
-            return bool(fit(*values))
-        except (ArithmeticError, ValueError, TypeError):  # see `_holds`
-            return False
-
+    fits: Callable[..., bool] = namespace["fits"]
     return fits
 
 

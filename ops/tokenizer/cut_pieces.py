@@ -64,3 +64,37 @@ def check_pieces(sizes: Sequence[Sequence[int]], added: int, truncation: Mapping
             where="argument 'max_length'", got=f"{found} tokens for texts of {sum(map(sum, sizes))}",
             expected=f"{MOST_PIECES} at most", fix="Cut long texts before they are tokenized.",
         )  # fmt: skip
+
+
+def check_overlap(sizes: Sequence[Sequence[int]], added: int, truncation: Mapping[str, Any]) -> None:
+    """Refuses pairs of which a part would be cut to no more than its pieces have in common: the library panics there.
+
+    Raises:
+        SignatureError: there is one.
+    """
+    stride: int = truncation["stride"]
+    for pair in sizes:
+        for size, kept in zip(pair, _kept(pair, truncation["max_length"] - added, truncation["strategy"]), strict=True):
+            if 0 < kept <= stride and kept < size:
+                raise SignatureError(
+                    "the pieces of a part of a pair have no room beside the other part",
+                    where="argument 'stride'", got=f"{stride}, for parts of {' and '.join(map(str, pair))} tokens",
+                    expected=f"{kept - 1} at most", fix="Give a larger max_length, or cut the other part before.",
+                )  # fmt: skip
+
+
+def _kept(sizes: Sequence[int], room: int, strategy: str) -> Sequence[int]:
+    """How many tokens the library leaves of both parts of a pair."""
+    first, second = sizes
+    if first + second <= room:
+        return sizes
+    if strategy == "only_first":
+        return room - second, second
+    if strategy == "only_second":
+        return first, room - first
+    shorter = min(sizes)
+    if 2 * shorter > room:
+        low, high = room // 2, room - room // 2
+    else:
+        low, high = shorter, room - shorter
+    return (low, high) if first <= second else (high, low)

@@ -23,7 +23,7 @@ from ..runtime.safety.tokenizer_growth import growth_of
 from ..runtime.safety.tokenizer_json import check_stride, check_tokenizer
 from .batch import Padding, batch_of, tensors
 from .call_settings import Decode, Encode, checked_settings, settings_of, wrong
-from .cut_pieces import MOST_PIECES, check_pieces, cost_of_pieces
+from .cut_pieces import MOST_PIECES, check_overlap, check_pieces, cost_of_pieces
 from .decode import clean, rows_of
 from .tokenizers_package import Panics, brief, tokenizers
 
@@ -238,14 +238,18 @@ class TokenizerKernel(Kernel):
         """Refuses texts whose pieces are too many: the library makes them, in all combinations, where nobody asks."""
         added = self._added[paired] if settings.add_special_tokens else 0
         pairs = batch if paired else [(text,) for text in batch]
+        if paired and truncation["stride"]:
+            check_overlap(self._sizes(pairs, settings), added, truncation)
         sizes = [[int(_bytes(text) * self._growth) for text in pair] for pair in pairs]
         if cost_of_pieces(sizes, added, truncation) > MOST_PIECES:
-            with Panics():
-                plain = self._with(None)
-                words = settings.is_split_into_words
-                count = partial(plain.encode, is_pretokenized=words, add_special_tokens=False)
-                sizes = [[len(count(text)) for text in pair] for pair in pairs]
-            check_pieces(sizes, added, truncation)
+            check_pieces(self._sizes(pairs, settings), added, truncation)
+
+    def _sizes(self, pairs: Sequence[Any], settings: Encode) -> list[list[int]]:
+        """The tokens of all texts."""
+        with Panics():
+            plain = self._with(None)
+            count = partial(plain.encode, is_pretokenized=settings.is_split_into_words, add_special_tokens=False)
+            return [[len(count(text)) for text in pair] for pair in pairs]
 
     @cached_property
     def _growth(self) -> float:

@@ -138,6 +138,8 @@ def plain_leaf(leaf: Any, function: str) -> Any:
     for kind in ("dtype", "layout", "memory_format"):
         if isinstance(leaf, getattr(torch, kind)):
             return Literal(kind, str(leaf).removeprefix("torch."))
+    if function == "torch.Tensor.type" and isinstance(leaf, type(torch.LongTensor)):
+        return Literal("dtype", str(leaf.dtype).removeprefix("torch."))
     if isinstance(leaf, torch.device):
         return Literal("device", "cpu" if leaf.type == "cpu" else "op")
     if isinstance(leaf, type) and leaf in (int, float, bool, complex):

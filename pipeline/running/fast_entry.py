@@ -25,7 +25,7 @@ from ...ops.graph.graph import BodyCall, Node
 from ...ops.graph.program import Program
 from ...ops.graph.types import SCALARS, STRINGS, TensorType, Type
 from ...ops.runtime.checks import sizes_check
-from ...ops.runtime.interrupts.modes import makes_graph
+from ...ops.runtime.interrupts.modes import before_dispatch, count_modes, is_tracing
 from ...ops.runtime.node_errors import fail
 from ...ops.tracing_hook import current
 
@@ -237,10 +237,11 @@ def _arrive(value: Any, device: torch.device) -> Any:
 def _new_sizes(fits: Callable[..., bool], seen: set[Any]) -> Callable[..., bool]:
     """What tells whether tensors fit the signature, as a slow run would find, and remembers theirs."""
 
-    def fit(*values: torch.Tensor) -> bool:
-        if torch._C._is_tracing() or makes_graph() or current() is not None or not fits(*values):
+    def fit(key: Any, *values: torch.Tensor) -> bool:
+        # Where a mode is on, a slow run finds out more. Little is called in Python: see `Engaged.function`.
+        if count_modes() or before_dispatch[0] is not None or is_tracing() or not fits(*values):
             return False
-        remember(seen, tuple([(value.shape, value.stride()) for value in values]))
+        remember(seen, key)
         return True
 
     return fit
@@ -267,5 +268,5 @@ def _tests(inputs: EntryInputs, names: Sequence[str], fits: bool) -> str:
         else:
             found.append(f"type({x}) is d{i}")
     followed = [] if _followed(inputs) is None else ["not followed()"]
-    known = f"(({key}) in seen or fit({', '.join(names)}))" if fits else f"({key}) in seen"
+    known = f"((key := ({key})) in seen or fit(key, {', '.join(names)}))" if fits else f"({key}) in seen"
     return " and ".join([*found, known, *followed])

@@ -46,6 +46,7 @@ from .values.decimals import made
 from .values.digests import OF_BYTES
 from .values.one_object import OF_IDENTITY
 from .values.text_calls import OF_TEXTS
+from .values.typed_tensors import OF_DTYPES
 
 
 def normalize(form: Any, text: Any) -> Any:
@@ -273,6 +274,8 @@ def buffer_of(kind: type) -> Callable[..., Any]:
     """Stands for `bytes`, `bytearray` or `memoryview`, which are the bytes themselves to whoever only reads them."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        if args and type(args[0]) is TracedStr and len(args) + len(kwargs) > 1:
+            return args[0].encode(*args[1:], **kwargs)
         return args[0] if len(args) == 1 and not kwargs and type(args[0]) is TracedBytes else kind(*args, **kwargs)
 
     return call
@@ -329,6 +332,7 @@ MODULES: dict[str, tuple[Any, dict[str, Callable[..., Any]]]] = {
     "from_bytes": (int, {"from_bytes": from_bytes}),
     **{kind.__name__: (datetime, {kind.__name__: function}) for kind, function in CLASSES.items()},
     "Decimal": (decimal, {"Decimal": made}),
+    **{kind.__name__: (torch, {kind.__name__: function}) for kind, function in OF_DTYPES.items()},
     **{name: (module, {name: function}) for name, (module, function) in (OF_TEXTS | OF_BYTES).items()},
     "pad_sequence": (torch.nn.utils.rnn, {"pad_sequence": padded}),
 }

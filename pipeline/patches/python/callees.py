@@ -49,6 +49,7 @@ from ..library.values.decimals import made
 from ..library.values.digests import OF_BYTES
 from ..library.values.one_object import OF_IDENTITY
 from ..library.values.text_calls import OF_TEXTS
+from ..library.values.typed_tensors import OF_DTYPES
 from ..redirect import STAND_INS, deep_stand_in, own
 from .asked_once import is_unseen
 from .conditions.own_answers import own_text
@@ -333,7 +334,7 @@ _STAND_INS: list[tuple[Any, Callable[..., Any]]] = [
     *((getattr(itertools, name), function) for name, function in OF_ITERABLES.items()),
     *((getattr(module, name), function) for name, (module, function) in (OF_ORDERS | OF_TEXTS | OF_BYTES).items()),
     *((getattr(base64, name), function) for name, function in OF_BASE64.items()),
-    *CLASSES.items(), *METHODS.items(), (Decimal, made),
+    *CLASSES.items(), *METHODS.items(), *OF_DTYPES.items(), (Decimal, made),
     (json.dumps, dumps), (unicodedata.normalize, normalize),
     *((getattr(statistics, name), MODULES[name][1][name]) for name in STATISTICS),
     *((getattr(re, name), getattr(RegularExpressions(re), name)) for name in EXPRESSIONS),

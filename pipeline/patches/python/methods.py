@@ -42,6 +42,7 @@ from ..library.tables.tuple_keys import of_parts
 from ..library.values.dates import CLASSES, OF_CLASSES
 from ..library.values.percent import PlainBytes, filled_template, is_filled_anew
 from ..library.values.templates import FilledTemplate
+from ..library.values.typed_tensors import OF_DTYPES, new_of
 from ..redirect import stand_in_of
 from .conditions.asked_shapes import METHODS_OF_SHAPES, ShapeOfRun
 from .entries import filled, items_of_any_length, updated, with_own_entry
@@ -138,6 +139,8 @@ def _receiver(name: str) -> Callable[[Any], Any]:
             return _Module(thing, {name: OF_CLASSES[name](thing)})
         if name == "to" and isinstance(thing, torch.Tensor):
             return _Module(thing, {"to": naming_device(thing.to)})
+        if name == "new" and isinstance(thing, torch.Tensor):
+            return _Module(thing, {"new": new_of(thing)})
         if name == "manual_seed" and isinstance(thing, torch.Generator):
             return Seeding(recorder, thing)
         if name == "substitute" and type(thing) is string.Template:
@@ -229,6 +232,7 @@ RECEIVERS: dict[str, HandedOver] = {
         "get",
         *ROWS,
         "to",
+        "new",
         "manual_seed",
         "substitute",
         "map",
@@ -244,7 +248,7 @@ RECEIVERS: dict[str, HandedOver] = {
         *OF_CLASSES,
     )
 } | OF_DUNDERS
-OF_CALLS = frozenset([*(kind.__name__ for kind in CLASSES), "Decimal"])
+OF_CALLS = frozenset([*(kind.__name__ for kind in (*CLASSES, *OF_DTYPES)), "Decimal"])
 """The names of classes, which are asked for more than to be called: `isinstance(x, datetime.date)`."""
 RECEIVERS["%"] = HandedOver(_modulo)
 """What gives the receiver, by the name of the method; of the operator % of texts, too."""
