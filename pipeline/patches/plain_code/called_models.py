@@ -25,7 +25,7 @@ from ....ops.runtime.placement import home_of
 from ....ops.runtime.plan import Plan
 from ....ops.runtime.primitives.plain_code.block_tensors import memory_of
 from ....ops.runtime.primitives.plain_code.objects.model_call import ModelCall, unheard
-from ....ops.runtime.primitives.plain_code.objects.model_outputs import OUTPUTS, as_outputs, is_outputs
+from ....ops.runtime.primitives.plain_code.objects.model_outputs import OUTPUTS, as_outputs, is_outputs, without_caches
 from ....ops.runtime.state import is_stateful
 from ....ops.runtime.user_code import attribute, user_line
 from ....ops.script import script
@@ -128,7 +128,7 @@ class CalledModel:
         return self._as(self.thing, *args)
 
     def _as(self, thing: Any, *args: Any) -> Any:
-        return thing(*args) if self.form is None else self.form.call(thing, args)
+        return without_caches(thing(*args) if self.form is None else self.form.call(thing, args))
 
     def recorded(self, recorder: Recorder) -> tuple[Graph, ModelCall]:
         """The graph of the model, and what runs it on the example.

@@ -5,15 +5,37 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any, NoReturn
 
+import torch
+from torch.utils._pytree import tree_leaves
+
 from ..one_run.block_refusals import refuse
 
 OUTPUTS = "outputs"
 """What stands first in a pair of the graph of a model whose second part is such a table."""
 
 
+LEFT: dict[str, Any] = {}
+"""In place of a result that no graph gives, such as a cache of keys and values."""
+
+
+def without_caches(found: Any) -> Any:
+    """What a model gave, with `LEFT` in place of all in a table that holds more than tensors."""
+    if not (isinstance(found, OrderedDict) and is_outputs(type(found))):
+        return found
+    made = type(found).__new__(type(found))
+    for name, item in found.items():  # the table's own way to set an item looks at the class of the first
+        held = all(isinstance(each, torch.Tensor) for each in tree_leaves(item))
+        OrderedDict.__setitem__(made, name, item if held else LEFT)
+    return made
+
+
 def is_outputs(kind: type) -> bool:
     """Whether a class is one of transformers' outputs."""
     return issubclass(kind, OrderedDict) and hasattr(kind, "to_tuple")
+
+
+def _is_left(item: Any) -> bool:
+    return type(item) is dict and item == LEFT
 
 
 class ModelOutputs:
@@ -30,12 +52,15 @@ class ModelOutputs:
 
     def get(self, name: str) -> Any:
         """A result by its name."""
-        return self.items[name] if name in self.items else self._refuse(name)
+        return self._refuse(name) if _is_left(self.items.get(name, LEFT)) else self.items[name]
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, str):
             return self.get(key)
-        return tuple(self.items.values())[key]
+        found = tuple(self.items.values())[key]
+        if _is_left(found) or (isinstance(key, slice) and any(map(_is_left, found))):
+            self._refuse(key)
+        return found
 
     def __iter__(self) -> NoReturn:
         self._refuse("its items")
