@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import dis
 import inspect
+import json
 import linecache
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import cache
 from pathlib import Path, PurePath
 from types import CodeType, FrameType, FunctionType, MappingProxyType, TracebackType
 from typing import Any
@@ -40,7 +43,31 @@ def is_users(path: str) -> bool:
 
 def is_own(path: str) -> bool:
     """Whether a file is the user's own, and not of an installed package."""
-    return is_users(path) and "-packages" not in path and not path.startswith("<string")
+    return is_users(path) and not is_installed(path) and not path.startswith("<string")
+
+
+def is_installed(path: str) -> bool:
+    """Whether a file is of an installed package; one that was installed from a folder is the user's own."""
+    return "-packages" in path and not path.startswith(_installed_from_folders(tuple(sys.path)))
+
+
+@cache
+def _installed_from_folders(paths: Sequence[str]) -> tuple[str, ...]:
+    """The beginnings of the files that came from a folder, as ``pip install .`` puts them beside other packages."""
+    found = list[str]()
+    for folder in dict.fromkeys(each for each in paths if "-packages" in each):
+        for origin in Path(folder).glob("*.dist-info/direct_url.json"):
+            with suppress(OSError, ValueError):
+                if "dir_info" in json.loads(origin.read_text()):
+                    found += _files_of(folder, origin.with_name("RECORD").read_text())
+    return tuple(each for each in found if not each.startswith(OURS))
+
+
+def _files_of(folder: str, record: str) -> list[str]:
+    """The folders and modules that the record of a distribution names: ``userpk/``, ``usermodule.py``."""
+    paths = {line.rpartition(",")[0].rpartition(",")[0] for line in record.splitlines()}
+    parts = {path.partition("/") for path in paths if not path.startswith(("..", "/"))}
+    return [os.path.join(folder, first) + (os.sep if rest else "") for first, _, rest in parts]
 
 
 def user_stacklevel() -> int:

@@ -13,6 +13,7 @@ import torch
 
 from ...ops.graph.errors import SignatureError, TracepackError
 from ...ops.runtime.interrupts.alarm import is_of_handler
+from ...ops.runtime.user_code import is_installed
 
 
 class Looking:
@@ -139,7 +140,7 @@ _PLAINLY = {"list": "list(value)", "tuple": "tuple(value)", "dict": "dict(value.
 def _is_installed(kind: type) -> bool:
     """Whether a class comes from a package, or from Python."""
     file = str(getattr(sys.modules.get(kind.__module__), "__file__", "") or "")
-    return "-packages" in file or kind.__module__.partition(".")[0] in sys.stdlib_module_names - {"__main__"}
+    return is_installed(file) or kind.__module__.partition(".")[0] in sys.stdlib_module_names - {"__main__"}
 
 
 def _reads_as_dict(value: dict[Any, Any]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import types
 from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ....ops.runtime.user_code import is_users
+from ....ops.runtime.user_code import is_installed, is_users
 
 _OF_PYTHON = frozenset(
     """SimpleNamespace defaultdict OrderedDict Counter UserDict UserList UserString ChainMap Queue LifoQueue
@@ -41,7 +42,7 @@ def is_shared(kind: type) -> bool:
 
 def is_users_own(path: str) -> bool:
     """Whether code is the user's, and not of an installed package."""
-    return is_users(path) and "-packages" not in path
+    return is_users(path) and not is_installed(path)
 
 
 def is_users_module(name: str) -> bool:
@@ -73,9 +74,14 @@ def has_attributes(thing: Any) -> bool:
 
 
 def is_of_no_module(kind: type) -> bool:
-    """Whether a class was made by code that ran without a module, as `exec` with a dict of its own runs it."""
-    made_at_run_time = 1 << 9  # CPython's Py_TPFLAGS_HEAPTYPE
-    return kind.__module__ == "builtins" and bool(kind.__flags__ & made_at_run_time)
+    """Whether a class was made by code that ran without a module that is known.
+
+    So does `exec` with a dict of its own, and a file that was loaded by its path. Classes that functions of `types`
+    and `dataclasses` make say that they are of the module `types`.
+    """
+    made_at_run_time, module = 1 << 9, kind.__module__  # CPython's Py_TPFLAGS_HEAPTYPE
+    unnamed = module == "builtins" or (module == "types" and not hasattr(types, kind.__name__))
+    return (unnamed or module.partition(".")[0] not in sys.modules) and bool(kind.__flags__ & made_at_run_time)
 
 
 def is_looked_into(kind: type) -> bool:
