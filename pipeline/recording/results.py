@@ -54,7 +54,8 @@ def wrapped_result(
         return wrapped_scalar(recorder, ARRAY, result, varies)
     if type(result) in SCALARS or isinstance(result, np.generic):
         return wrapped_scalar(recorder, SCALARS.get(type(result), ANY), result, decided)
-    return None, result
+    value, stand_in = wrapped_scalar(recorder, ANY, result, decided)  # of a date, as a choice gives one
+    return (None, result) if stand_in is None else (value, stand_in)
 
 
 def varying_of(target: Any) -> tuple[bool, bool]:

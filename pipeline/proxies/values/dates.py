@@ -10,6 +10,7 @@ from ....ops.runtime.primitives.values.dates import FIELDS, NUMBERS, PARTS
 from ..base import is_traced
 from ..tracer import Tracer
 from .library_value import LibraryValue
+from .maybe import MaybeThing
 
 _NUMBERS = (int, float, bool)
 _REPLACED = ("year", "month", "day", "hour", "minute", "second", "microsecond")
@@ -43,6 +44,24 @@ class IsoCalendarDate(NamedTuple):
     year: Any
     week: Any
     weekday: Any
+
+
+class _Zone:
+    """Stands for the zone of a date: code may only ask whether it has one."""
+
+    def __init__(self, tracer: Tracer) -> None:
+        self._tracer = tracer
+
+    def __getattr__(self, name: str) -> Any:
+        return self._tracer.refuse("a zone of a date is asked for more than whether it is None", _IN_UTC)
+
+    def __eq__(self, other: object) -> Any:
+        return self._tracer.refuse("a zone of a date is compared", _IN_UTC)
+
+    __hash__ = None  # type: ignore[assignment]  # it stands for many
+
+
+_IN_UTC = "Write (date - datetime(1970, 1, 1, tzinfo=timezone.utc)).total_seconds() for what it is in UTC."
 
 
 class TracedDate(LibraryValue):
@@ -110,8 +129,8 @@ class TracedDate(LibraryValue):
             return self.ask("get", name)
         if name in (*NUMBERS, *PARTS) and hasattr(self.concrete, name):
             return partial(self.ask, name)
-        if name == "tzinfo" and self.concrete.tzinfo is None:
-            return None
+        if name == "tzinfo" and hasattr(self.concrete, name):
+            return MaybeThing(self.tracer, self.ask("has_no_zone"), _Zone(self.tracer))
         return super().__getattr__(name)
 
     def __bool__(self) -> bool:

@@ -143,6 +143,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "strptime": _read, "fromisoformat": _from_iso, "make": _made, "fromtimestamp": _from_timestamp,
     "fromordinal": _from_ordinal, "get": _get, "isocalendar": _iso_calendar, "timestamp": _timestamp,
     "replace": _replaced, "in_utc": _with_zone(datetime.timezone.utc), "without_zone": _with_zone(None),
+    "has_no_zone": lambda date: _date(date, datetime.datetime, datetime.time).tzinfo is None,
     "str": lambda date: str(_date(date)),
     "strftime": lambda date, form: _date(date).strftime(checked_format(form)),
     "isoformat": lambda date, *args: _date(date).isoformat(*args),
