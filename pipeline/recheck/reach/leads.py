@@ -6,7 +6,7 @@ import dis
 import gc
 import random
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import lru_cache, partial
 from types import (
     BuiltinMethodType,
@@ -27,6 +27,7 @@ from ....ops.runtime.user_code import attribute, codes_in, names_in, stored_attr
 from .whose import is_looked_into, is_users_module, is_users_own
 
 _OF_MODULES = frozenset(("modules", "import_module", "__import__"))
+_BY_ANY_TEXT = frozenset(("getattr", "attrgetter", "methodcaller", "getmembers", "__dict__", "vars"))
 _BY_TEXT = _OF_MODULES | {"globals", "vars", "__globals__", "__dict__", "setattr", "exec", "eval"}
 _OF_FIELDS = ("configparser", "email.", "logging.handlers", "tempfile", "torch.optim.")
 """The modules of classes whose objects hold lists and dicts that a function may well change."""
@@ -124,6 +125,13 @@ def texts_for_names(code: CodeType) -> list[str]:
     return list(
         dict.fromkeys(text for text in flat if isinstance(text, str) and all(map(str.isidentifier, text.split("."))))
     )
+
+
+def names_of_module(module: ModuleType, names: Sequence[str], stored: Set[str], code: CodeType) -> list[str]:
+    """The names in a module that code reads, where it is the user's, or sets; all where it asks for names by a text."""
+    of_user = is_users_module(module.__name__)
+    named = [*names, *(vars(module) if of_user and not _BY_ANY_TEXT.isdisjoint(names_in(code)) else ())]
+    return [name for name in dict.fromkeys(named) if name in stored or (of_user and name in vars(module))]
 
 
 def drawn_from(module: ModuleType, names: Sequence[str]) -> list[Any]:

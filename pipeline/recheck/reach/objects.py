@@ -29,7 +29,7 @@ from .contents.hidden import BYTES, access, counts
 from .contents.open_files import access_by_place
 from .contents.pickled import pickled
 from .later import Moves
-from .leads import asked_names, called_by, drawn_from, leads, modules_in, texts_for_names
+from .leads import asked_names, called_by, drawn_from, leads, modules_in, names_of_module, texts_for_names
 from .named_values import plain_among
 from .places import (
     Location,
@@ -302,6 +302,7 @@ class Objects:
         self._visit(type(kind), kind.__name__)
         if not (is_users_module(kind.__module__) or is_of_no_module(kind)):
             return
+        self._wait(*((base, kind.__name__) for base in kind.__bases__ if base is not object))
         read, write = partial(own_attributes, kind), partial(set_attributes, kind, None)
         self._add(f"class {kind.__name__}", read, write, in_object(kind))
         for name, found in list(vars(kind).items()):
@@ -339,9 +340,7 @@ class Objects:
         variables = dict(getclosurevars(function).nonlocals)
         for title, module in modules_in(held | variables, [*names, *variables], code):
             self._ways.add(self._at, [module])
-            of_user = is_users_module(module.__name__)
-            known = [name for name in names if name in stored or (of_user and name in vars(module))]
-            self._named(vars(module), known, f"a global of {title}")
+            self._named(vars(module), names_of_module(module, names, stored, code), f"a global of {title}")
             self._wait(*((each, title) for each in drawn_from(module, names)))
 
     def _named(self, held: dict[str, Any], names: list[str], title: str) -> None:

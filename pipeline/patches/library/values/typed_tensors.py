@@ -70,7 +70,5 @@ _KINDS = ("Tensor", *(f"{name}Tensor" for name in (
     "Float", "Double", "Half", "BFloat16", "Byte", "Char", "Short", "Int", "Long", "Bool",
 )))  # fmt: skip
 
-OF_DTYPES: dict[Any, Callable[..., Any]] = {
-    getattr(torch, name): _constructor(getattr(torch, name)) for name in _KINDS
-}
+OF_DTYPES: dict[Any, Callable[..., Any]] = {getattr(torch, name): _constructor(getattr(torch, name)) for name in _KINDS}
 """A constructor -> what stands for it."""
