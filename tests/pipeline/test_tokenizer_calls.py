@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import itertools
+import re
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -327,3 +329,21 @@ def test_ids_that_do_not_fit_are_named():
         tracepack.SignatureError, match="argument 'tokens': .*got '\\[X\\]'; expected a token of the voc"
     ):
         op.convert_tokens_to_ids("[X]")
+
+
+@pytest.mark.parametrize("strategy", ["only_first", "only_second", True])
+def test_pieces_of_a_pair_without_room_are_refused_before_the_library_panics(strategy, capfd):
+    given = {"truncation": strategy, "max_length": 10, "stride": 2, "return_overflowing_tokens": True, "padding": True}
+    tok, refused = reference("WordPiece"), 0
+    op = tracepack.script(tok)
+    for first, second in itertools.product(range(1, 12), repeat=2):
+        texts = ["the " * first], ["the " * second]
+        try:
+            found = op(*texts, **given)["input_ids"]
+        except tracepack.SignatureError as error:
+            assert re.search("argument '(stride|truncation)'", str(error)), error  # noqa: PT017  # which of both
+            refused += "argument 'stride': the pieces of a part of a pair have no room" in str(error)
+            continue
+        assert found.tolist() == tok(*texts, **given)["input_ids"]
+    assert refused or strategy is True  # which leaves either at least half of the room
+    assert "panicked" not in capfd.readouterr().err

@@ -63,7 +63,53 @@ def kind_of(a, b):
 
 
 HOUR, START, OPENS, CLOSES = timedelta(hours=1), datetime(2020, 1, 1), time(8), time(18, 30)
+
+
+def earlier(text):
+    when = datetime.fromisoformat(text)
+    if when.year > 2010:
+        when = when.replace(year=2010)
+    return when.isoformat()
+
+
+def moved(when):
+    return when.replace(year=2000) if when.month > 2 else when
+
+
+def aware(text):
+    when = datetime.fromisoformat(text)
+    if when.tzinfo is None:
+        when = when.replace(tzinfo=timezone.utc)
+    return when.isoformat()
+
+
+def latest_of(texts):
+    found = START
+    for text in texts:
+        when = datetime.fromisoformat(text)
+        found = max(found, when)
+    return found.isoformat()
+
+
+NAIVE, ZONED = "2024-03-15T13:45:00", "1999-01-01T10:00:00+02:00"
+ZONES = [[ZONED], [NAIVE], ["2030-01-01T00:00:00+00:00"]]
+
 CASES = {
+    "a choice between dates": Case(earlier, [NAIVE], ZONES),
+    "a choice between dates in a line": Case(
+        lambda s: moved(datetime.fromisoformat(s)).isoformat(),
+        [NAIVE], ZONES,
+    ),
+    "the latest": Case(latest_of, [["2024-03-15", "2031-03-15"]], [[[]], [["1999-01-01"]]]),
+    "a date made aware": Case(aware, [NAIVE], ZONES),
+    "an aware date made aware": Case(aware, [ZONED], ZONES),
+    "whether a date has a zone": Case(
+        lambda s: (
+            datetime.fromisoformat(s).tzinfo is None, datetime.fromisoformat(s).tzinfo == None,  # noqa: E711  # the form is tested
+            1 if datetime.fromisoformat(s).tzinfo else 0, not datetime.fromisoformat(s).tzinfo,
+        ),
+        [NAIVE], ZONES,
+    ),
     "features": Case(features, ["2024-03-15 13:45:00"], [["1999-12-31 23:59:59"], ["2024-02-29 00:00:00"]]),
     "each of a list": Case(of_each, [["2024-01-01", "2024-03-05"]], LISTS),
     "in order": Case(
@@ -135,6 +181,10 @@ FAILING = {
 """What fails in Python fails in the file: the function, an example, one that fails, and words of the error."""
 
 REFUSED = {
+    "a zone that is compared": (
+        lambda s: datetime.fromisoformat(s).tzinfo == timezone.utc,
+        r"a zone of a date is compared\. Write \(date - datetime\(1970",
+    ),
     "a date as a result": (lambda s: parsed(s), "the function returns a datetime.*Return date.isoformat"),
     "a list of dates as a result": (lambda s: [[date.fromisoformat(s)]], "the function returns a date"),
     "a span as a result": (lambda s: parsed(s) - START, r"returns a timedelta.*Return span.total_seconds\(\)"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 
+import numpy as np
 import pandas
 import pydantic
 import torch
@@ -193,4 +194,30 @@ CASES = {
         ["x", {"x": 1.0, "y": 2.0}],
         [["y", {"x": 3.0, "y": 5.0}]],
     ),
-}
+    "ids in a tensor of longs": Case(lambda t: torch.LongTensor([ord(c) for c in t]), ["ab"], [["xyz"], [""]]),
+    "numbers in a tensor of floats": Case(lambda xs: torch.FloatTensor(xs), [[1.0, 2.0]], [[[3.5]], [[]]]),
+    "ints in a plain tensor": Case(lambda xs: torch.Tensor(xs) * 2, [[1, 2]], [[[3]], [[]]]),
+    "fractions in a tensor of longs": Case(lambda xs: torch.LongTensor(xs), [[1.5, 2.0]], [[[-3.7, 2.5, 9.0]]]),
+    "flags in a tensor": Case(lambda xs: torch.BoolTensor([x > 0 for x in xs]), [[1, -2]], [[[3, 0, -1]], [[]]]),
+    "parts of records in a tensor": Case(
+        lambda rows: torch.FloatTensor([row["x"] for row in rows]), [[{"x": 1.0}, {"x": 2.0}]], [[[{"x": 3.0}]]]
+    ),
+    "a tensor of sizes": Case(
+        lambda x: torch.FloatTensor(len(x), 3).zero_() + torch.FloatTensor(x.size()).fill_(2),
+        [torch.rand(2, 3)], [[torch.rand(4, 3)]],
+    ),
+    "an array in a tensor of floats": Case(
+        lambda a: torch.FloatTensor(a) + torch.Tensor(a.astype("float64")),
+        [np.float32([1, 2])], [[np.float32([3, 4, 5])]],
+    ),
+    "a mean in a plain tensor": Case(lambda x: torch.Tensor([x.mean(), 1]), [torch.rand(3)], [[torch.rand(5)]]),
+    "a new tensor of a tensor": Case(
+        lambda x: x.new(x.shape[0], 2).zero_() + x.new([1.5, 2]) + x.new(x)[:, None], [torch.rand(3)], [[torch.rand(5)]]
+    ),
+    "a type of tensors": Case(
+        lambda x: (x * 9).type(torch.LongTensor) + (x * 9).type("torch.LongTensor"), [torch.rand(3)], [[torch.rand(5)]]
+    ),
+    "bytes of a text": Case(
+        lambda s: bytes(s, "utf8").hex() + bytearray(s, encoding="utf-16").hex(), ["ab"], [["é中"], [""]]
+    ),
+}  # fmt: skip

@@ -49,3 +49,42 @@ def test_a_cache_of_a_language_model_that_begins_as_none(model) -> None:
     )
     with pytest.raises(tracepack.RecordError, match=words):
         tracepack.trace(process, torch.tensor([[3, 4, 5]]), 3)
+
+
+@pytest.mark.parametrize("scripted", [False, True])
+def test_a_loop_over_a_language_model_that_gives_its_cache_besides(model, scripted) -> None:
+    called = tracepack.script(model) if scripted else model
+
+    def by_name(ids, limit):
+        out = list(ids)
+        for _ in range(limit):
+            best = int(called(torch.tensor([out])).logits[0, -1].argmax())
+            if best == 3:
+                break
+            out.append(best)
+        return out
+
+    def by_place(ids, limit):
+        out = list(ids)
+        for _ in range(limit):
+            out.append(int(called(input_ids=torch.tensor([out]))[0][0, -1].argmax()))
+            if len(out) > 6 or called(torch.tensor([out]))["logits"][0, -1, 0] > 9:
+                break
+        return out
+
+    def rows(ids, steps):
+        for _ in range(steps):
+            best = called(ids).logits[:, -1].argmax(-1, keepdim=True)
+            ids = torch.cat([ids, best], 1)
+            if best.eq(3).all():
+                break
+        return ids
+
+    with torch.no_grad():
+        for process in (by_name, by_place):
+            pipeline = loaded(process, [5, 6], 3)
+            for ids, limit in (([7], 5), ([1, 2, 3, 4], 2), ([5, 6], 0)):
+                assert pipeline(ids, limit) == process(ids, limit)
+        pipeline = loaded(rows, torch.tensor([[5, 6]]), 3)
+        for ids in (torch.tensor([[7]]), torch.tensor([[1, 2, 3], [3, 4, 5]])):
+            assert torch.equal(pipeline(ids, 5), rows(ids, 5))
