@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import email.utils
+import functools
 import logging
+import operator
 import os
 import random
+import resource
 import secrets
+import sqlite3
 import sys
 import time
 import uuid
 from datetime import date
+from pathlib import Path
 from time import perf_counter, strftime
 from time import time as now
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -25,6 +32,9 @@ X = torch.rand(3, 4)
 LOG = logging.getLogger("moments")
 DICE = random.SystemRandom()
 PERIOD = 100
+PARTIAL = functools.partial(time.time)
+DATABASE = sqlite3.connect(":memory:")
+STATISTICS: dict[str, float] = {}
 
 
 class Timed:
@@ -59,6 +69,30 @@ def with_an_own_import(x):
     from datetime import datetime as dates
 
     return x * 2 if dates.now().year > 2500 else x
+
+
+def of_device() -> bytes:
+    with Path("/dev/urandom").open("rb") as file:
+        return file.read(2)
+
+
+def rare_name() -> bool:
+    found = str(uuid.uuid4())
+    return found.startswith("abcdef")
+
+
+def with_a_rare_name(x):
+    number = uuid.uuid4().int
+    number //= 10
+    if number % 9973 == 7:
+        x = x * 2
+    return x
+
+
+def with_a_list(x):
+    names = []
+    names.append(uuid.uuid4().hex)
+    return x * 2 if any(name.startswith("abcdef") for name in names) else x
 
 
 ASKING = {
@@ -102,6 +136,29 @@ ASKING = {
     "a day of the year": lambda x: x * 2 if time.localtime().tm_yday == 333 else x,
     "a week of the year": lambda x: x * 2 if date.today().isocalendar()[1] == 27 else x,
     "a draw in the middle": lambda x: x * 2 if secrets.randbelow(1000) == 77 else x,
+    "a rare name": lambda x: x * 2 if uuid.uuid4().int % 9973 == 7 else x,
+    "a rare draw of numpy": lambda x: x * 2 if np.random.default_rng().random() < 1e-9 else x,
+    "a rare draw of numpy's older generators": lambda x: x * 2 if np.random.RandomState().rand() < 1e-9 else x,
+    "a rare draw of a generator of numpy's": lambda x: x * 2 if np.random.PCG64().random_raw() % 9973 == 7 else x,
+    "a rare draw of Python's": lambda x: x * 2 if random.Random().random() < 1e-9 else x,
+    "a seed of torch": lambda x: x * 2 if torch.Generator().seed() % 9973 == 7 else x,
+    "rare bytes": lambda x: x * 2 if os.urandom(2) == b"ab" else x,
+    "rare bits": lambda x: x * 2 if secrets.randbits(64) == 7 else x,
+    "bytes of a file": lambda x: x * 2 if of_device() == b"ab" else x,
+    "a date that a method is called for": lambda x: x * operator.methodcaller("today")(datetime.date).year,
+    "a date that an iterator asks for": lambda x: x * next(iter(datetime.date.today, None)).year,
+    "a clock in a partial": lambda x: x * 2 if PARTIAL() > 4e9 else x,
+    "a clock that C code calls": lambda x: x * 2 if operator.call(time.time) > 4e9 else x,
+    "a date of pandas": lambda x: x * 2 if pd.Timestamp.now().year > 2900 else x,
+    "a date of pandas by a text": lambda x: x * 2 if pd.to_datetime("today").year > 2900 else x,
+    "a date of an array": lambda x: x * int(np.array(["now"], dtype="M8[Y]").astype(int)[0]),
+    "a date of a log's record": lambda x: x * 2 if logging.makeLogRecord({}).created > 4e10 else x,
+    "the times of the machine": lambda x: x * 2 if resource.getrusage(0).ru_utime > 1e9 else x,
+    "a draw of pandas": lambda x: x * 2 if pd.Series(range(9973)).sample(1).iloc[0] == 7 else x,
+    "a draw of a database": lambda x: x * 2 if DATABASE.execute("select random()").fetchone()[0] == 7 else x,
+    "a rare name in a helper": lambda x: x * 2 if rare_name() else x,
+    "a variable of a rare name": with_a_rare_name,
+    "a list of a rare name": with_a_list,
     "a name": lambda x: {"id": str(uuid.uuid4())[:1], "x": x},
 }
 
@@ -114,6 +171,7 @@ def test_an_answer_that_hangs_on_the_moment_is_refused_with_the_line(name) -> No
     reasons = (
         "asks for the time, or draws random numbers of the system", "random numbers or the time",
         "before, and pass what it gives as an argument",
+        "keeps state in a generator of random numbers",
         "something that a recording does not see",  # where chance alone made two answers of the function differ
     )  # fmt: skip
     assert any(reason in text for reason in reasons)
@@ -156,7 +214,35 @@ def ticking(x):
     return x * 3
 
 
+def timed(x):
+    """A name that a file would get, and how long it takes, which nobody reads."""
+    name, began = f"{uuid.uuid4()}.log", time.perf_counter()
+    try:
+        return x * 2
+    finally:
+        LOG.info("%s", name)
+        STATISTICS["last"] = time.perf_counter() - began
+
+
+@contextlib.contextmanager
+def measured(what):
+    began = time.perf_counter()
+    yield
+    if (took := time.perf_counter() - began) > 10:
+        LOG.warning("%s took %s", what, took)
+
+
+def within_measured(x):
+    with measured("doubling"):
+        return x * 2
+
+
 HARMLESS = {
+    "a time that nobody reads": timed,
+    "a context that measures": within_measured,
+    "a seeded generator of numpy": lambda x: x * np.random.default_rng(3).random(),
+    "a seeded older generator of numpy": lambda x: x * np.random.RandomState(3).rand(),
+    "a date of pandas that is given": lambda x: x * pd.Timestamp("2020-01-02").year,
     "a log at rare times": ticking,
     "a log with dates": dated_log,
     "a log": log_time,
@@ -211,7 +297,15 @@ def test_a_model_that_asks_for_the_moment_is_refused(ask) -> None:
         tracepack.trace(lambda x: op(x), X)
 
 
+class Measured(torch.nn.Linear):
+    def forward(self, x):
+        began = perf_counter()
+        y = super().forward(x)
+        LOG.debug("took %s", perf_counter() - began)
+        return y
+
+
 def test_a_model_that_measures_its_time_passes() -> None:
-    model = Asks(lambda: 1 + 0 * int(perf_counter() > 0))
+    model = Measured(4, 2)
     op = tracepack.script(model)
     assert torch.allclose(tracepack.trace(lambda x: op(x), X)(X), model(X))

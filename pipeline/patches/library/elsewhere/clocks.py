@@ -14,7 +14,6 @@ from types import FrameType
 from typing import Any
 
 from ....recheck.reach.whose import is_users_own
-from ...hooks import Hooks
 from .aimed_times import Aim
 
 _HOUR = 3600.0
@@ -38,15 +37,22 @@ class Here(threading.local):
     """Where this thread is.
 
     Attributes:
+        hear: gets each frame that asks; None where nobody wants to know.
         moment: the number of the moment; None for the present one.
         asked: how often the user's own code has asked a clock.
         drawn: how often random numbers were drawn.
         aim: the time of the moment, where it is one that the code speaks of.
     """
 
+    hear: Callable[[FrameType], None] | None = None
     moment: int | None = None
     aim: Aim | None = None
     asked = drawn = 0
+
+    def ask(self, asking: FrameType) -> None:
+        """Says that a frame asks."""
+        if self.hear is not None:
+            self.hear(asking)
 
     def later(self, asking: FrameType) -> float:
         """By how many seconds a clock is later for the code that asks it."""
@@ -65,6 +71,7 @@ def _added(plain: Callable[..., Any], scale: int = 1) -> Callable[..., Any]:
     @wraps(plain)
     def clock(*args: Any, **kwargs: Any) -> Any:
         now = plain(*args, **kwargs)
+        here.ask(sys._getframe(1))
         if here.moment is None:
             return now
         if here.aim is not None:
@@ -85,7 +92,10 @@ def _given(at: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     def make(plain: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(plain)
         def shown(*args: Any) -> Any:
-            if here.moment is None or (len(args) > at and args[at] is not None):
+            if len(args) > at and args[at] is not None:
+                return plain(*args)
+            here.ask(sys._getframe(1))
+            if here.moment is None:
                 return plain(*args)
             now = time.time()  # of the moment
             structured = plain in (_PLAIN["asctime"], _PLAIN["strftime"])
@@ -105,6 +115,7 @@ def _times(plain: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(plain)
     def times() -> Any:
         found = plain()
+        here.ask(sys._getframe(1))
         if here.moment is None:
             return found
         later = here.later(sys._getframe(1))
@@ -116,6 +127,7 @@ def _times(plain: Callable[..., Any]) -> Callable[..., Any]:
 def _bytes(plain: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(plain)
     def draw(count: int, *args: Any) -> Any:
+        here.ask(sys._getframe(1))
         if here.moment is None:
             return plain(count, *args)
         here.drawn += 1
@@ -129,6 +141,7 @@ def _below(plain: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(plain)
     def draw(self: Any, count: int) -> Any:
+        here.ask(sys._getframe(1))
         if here.moment is None or count < 1:
             return plain(self, count)
         if here.aim is not None:
@@ -145,6 +158,7 @@ def _share(plain: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(plain)
     def draw(self: Any) -> Any:
         few = (0.0, 1 - 2**-53, 0.5, 0.25)
+        here.ask(sys._getframe(1))
         if here.moment is None:
             return plain(self)
         return few[here.moment] if here.moment < len(few) else here.moment / len(MOMENTS)
@@ -157,6 +171,8 @@ def _seeding(plain: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(plain)
     def seed(self: Any, a: Any = None, version: int = 2) -> Any:
+        if a is None:
+            here.ask(sys._getframe(1))
         return plain(self, here.moment if a is None else a, version)
 
     return seed
@@ -175,5 +191,4 @@ PLACES: list[tuple[Any, str, Callable[[Any], Any]]] = [
     (random.SystemRandom, "random", _share),
     (random.Random, "seed", _seeding),
 ]
-hooks = Hooks(PLACES)
 KNOWN = {id(getattr(owner, name)) for owner, name, _ in PLACES if owner in (time, os)}

@@ -1,142 +1,217 @@
 """Other moments, in which a function is tried: other times on every clock, and other random numbers of the system.
 
 A recording would freeze both. What other modules call is replaced for the thread that tries; what the function has
-imported by name is replaced in its globals, the classes of dates among it. Where the function has one from elsewhere,
-that it asks it is heard.
+imported by name is replaced in its globals. Where the function has one from elsewhere, that it asks it is heard.
+What becomes of what is heard is read from the source, since few moments may matter.
 """
 
 from __future__ import annotations
 
-import _random
 import datetime
+import pickle
+import random
+import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 from types import CodeType, FrameType, FunctionType
 from typing import Any
+
+import numpy as np
+import torch
 
 from .....ops.graph.graph import SourceLine
 from .....ops.lowering.patches.lock import Patched
 from .....ops.runtime.interrupts.changes import Change
 from .....ops.runtime.user_code import source_line
 from ....recheck.mismatch import Mismatch
+from ....recheck.reach.contents.hidden import DRAWS
 from ....recheck.reach.objects import Objects
+from ....recheck.reach.places import Location
 from ....recheck.reach.whose import is_users_own
+from ...hooks import Hooks
 from . import clocks, moved_dates
+from .aftermath import is_seeded, may_matter
 from .aimed_times import Aim, aims
-from .clocks import HURRIED, KNOWN, MOMENTS, PLACES, here
+from .clocks import HURRIED, KNOWN, MOMENTS, here
 from .machines import OTHER_MACHINES, OtherMachine, Reading, constants_of, reading_of
 
 
-class Hearing(Change):
-    """While it is entered, hears whether this thread asks for the time, or draws random numbers of the system.
+class Holders:
+    """What holds a clock by a name of its own: globals of the user's functions, and partials.
 
-    Attributes:
-        lines: the user's lines that do so, in a way that another moment can show.
-        dated: one that does so in another way.
-        read: what the user's lines read of the machine.
+    Args:
+        objects: what the user's function reaches.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, objects: Objects) -> None:
+        self.objects = objects
+        owners = {id(each.__globals__): each.__globals__ for each in objects.functions}.values()
+        self.names = [(held, *item) for held in owners for item in list(held.items()) if id(item[1]) in KNOWN]
+        held = (each for place in objects.places() for each in place.before.values())
+        calls: dict[int, Any] = {id(each): each for each in held if type(each) is partial and id(each.func) in KNOWN}
+        self.calls = [(call, (call.func, call.args, call.keywords, vars(call))) for call in calls.values()]
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """The texts that the user's code names."""
+        return [each for each in self.objects.plain_values() if type(each) is str]
+
+    def give(self, clocks: Mapping[int, Any]) -> None:
+        """Gives them other clocks, by the ids of their own."""
+        for held, name, value in self.names:
+            held[name] = clocks.get(id(value), value)
+        for call, (func, *others) in self.calls:
+            call.__setstate__((clocks.get(id(func), func), *others))
+
+
+class Hearing(Patched):
+    """While it is entered, hears whether this thread asks for the time, or draws random numbers of the system.
+
+    Args:
+        holders: what has a clock by its own name.
+
+    Attributes:
+        lines: the user's lines that do so.
+        decisive: the first of them that may decide by what it gets, or give it.
+        dated: one whose answer does not follow the moments, and may matter.
+        read: what the user's lines read of the machine.
+        draws: whether generators moved that belong to all functions.
+    """
+
+    def __init__(self, holders: Holders) -> None:
+        super().__init__(*_hooks.patches)
+        self.holders = holders
         self.lines: list[SourceLine] = []
+        self.decisive: SourceLine | None = None
         self.dated: SourceLine | None = None
         self.read: list[Reading] = []
+        self.draws = False
         self._before: Any = None
+        self._shared: list[Any] = []
 
     def make(self) -> None:
         """Begins to hear."""
-        self._before = sys.getprofile()
+        super().make()
+        self._shared = _shared_generators()
+        pairs = ((owner, getattr(owner, name)) for owner, name, _ in clocks.PLACES)
+        self.holders.give({id(getattr(each, "__wrapped__", None)): each for _, each in pairs})
+        here.hear, self._before = self._asked, sys.getprofile()
         sys.setprofile(self._hear)
 
     def undo(self) -> None:
         """Ends it."""
+        here.hear = None
         if sys.getprofile() == self._hear:
             sys.setprofile(self._before)
+        self.holders.give({})
+        if self._shared:
+            self.draws = pickle.dumps(self._shared) != pickle.dumps(_shared_generators())
+            random.setstate(self._shared[0])
+            np.random.set_state(self._shared[1])
+            self._shared = []
+        super().undo()
 
     def _hear(self, frame: FrameType, event: str, thing: Any) -> None:
         if (reading := reading_of(frame, event, thing)) is not None:
             self.read.append(reading)
+            if reading.kind == "file" and any(map(_OF_DEVICES.match, self.holders.texts)):
+                self._note_dated(frame)
         if event == "call" and _asks_numpy(frame.f_code):
             self.dated = source_line(frame, frame.f_lineno)
-        if event != "c_call":
-            return
-        if id(thing) in KNOWN or thing == _SEED or getattr(thing, "__qualname__", "") == _SEED.__qualname__:
-            if frame.f_code.co_filename in _REPLACING:
-                return
-            if here.moment is not None and is_users_own(frame.f_code.co_filename):
-                self.dated = source_line(frame, frame.f_lineno)  # it has the clock from elsewhere than a global
-            elif (line := _asking(frame)) is not None:
-                self.lines.append(line)
-        elif is_users_own(frame.f_code.co_filename) and _is_of_dates(thing):
-            line = source_line(frame, frame.f_lineno)
-            if here.moment is None:
-                self.lines.append(line)
-            else:
-                self.dated = line
+        if event == "c_call" and frame.f_code.co_filename not in _REPLACING:
+            if id(thing) in KNOWN:
+                self._asked(frame)
+                if is_users_own(frame.f_code.co_filename):
+                    self._note_dated(frame)  # it has the clock from elsewhere than a global
+            elif self._is_of_system(thing):
+                self._note_dated(frame)
+
+    def _asked(self, frame: FrameType) -> None:
+        if (line := _asking(frame)) is not None:
+            self.lines.append(line)
+            if self.decisive is None and may_matter(frame) and not is_seeded(frame):
+                self.decisive = line
+
+    def _note_dated(self, frame: FrameType) -> None:
+        if self.dated is None and (line := _asking(frame)) is not None and may_matter(frame):
+            self.dated = line
+
+    def _is_of_system(self, thing: Any) -> bool:
+        """Whether a function of C asks the system in a way that no moment changes."""
+        name, whose = getattr(thing, "__name__", ""), getattr(thing, "__self__", None)
+        if name == "seed":
+            return isinstance(whose, torch.Generator)
+        if name.startswith("execute"):
+            return type(whose).__module__ == "sqlite3" and any(map(_OF_DATABASES.search, self.holders.texts))
+        if name in ("now", "utcnow"):  # kept from before it was replaced
+            return isinstance(whose, type) and issubclass(whose, datetime.datetime)
+        return id(thing) in _OF_SYSTEM
+
+
+def _shared_generators() -> list[Any]:
+    """The states of those of Python and numpy, which functions of packages move, too."""
+    return [random.getstate(), np.random.get_state(legacy=False)]
 
 
 def _asking(frame: FrameType | None) -> SourceLine | None:
     """The user's line that leads to a call; None where it is one of a logger, whose records carry the time."""
     while frame is not None and not is_users_own(frame.f_code.co_filename):
-        if frame.f_globals.get("__name__") == "logging":
+        if frame.f_globals.get("__name__") == "logging" and frame.f_code.co_name in _LOGGING:
             return None
         frame = frame.f_back
     return None if frame is None else source_line(frame, frame.f_lineno)
 
 
-def _is_of_dates(thing: Any) -> bool:
-    kind = getattr(thing, "__self__", None)
-    return isinstance(kind, type) and issubclass(kind, datetime.date) and thing.__name__ in ("now", "utcnow", "today")
-
-
 def _asks_numpy(code: CodeType) -> bool:
-    """Whether code has ``np.datetime64("now")`` or ``"today"``, which ask the system's clock beside Python's."""
-    return "datetime64" in code.co_names and not {"now", "today"}.isdisjoint(code.co_consts)
+    """Whether code asks numpy for ``"now"`` or ``"today"``, which asks the system's clock beside Python's."""
+    if not is_users_own(code.co_filename):
+        return False
+    texts = {
+        each.lower()
+        for item in code.co_consts
+        for each in (item if type(item) is tuple else (item,))
+        if type(each) is str
+    }
+    of_dates = "datetime64" in code.co_names or any(each.startswith(("datetime64", "m8", "<m8")) for each in texts)
+    return of_dates and not {"now", "today"}.isdisjoint(texts)
 
 
 MOST_SECONDS = 1.0  # for the moments beyond those in which nearly all answers differ
-_SEED = _random.Random.seed
 _REPLACING = (clocks.__file__, moved_dates.__file__)
+_LOGGING = frozenset(("_log", "handle", "makeRecord"))
+_hooks = Hooks([*clocks.PLACES, *moved_dates.PLACES])
+_OF_DEVICES = re.compile(r"/dev/u?random$|/proc/")
+_OF_DATABASES = re.compile(r"\brandom(blob)?\s*\(|'now'|\bcurrent_(time|date|timestamp)\b", re.IGNORECASE)
+_OF_SYSTEM = frozenset(
+    id(getattr(sys.modules.get(module), name, None))
+    for module, name in (("resource", "getrusage"), ("os", "getloadavg"), ("uuid", "_generate_time_safe"))
+)
 
 
-class Elsewhere(Patched):
+class Elsewhere(Hearing):
     """While it is entered, this thread is at another moment.
 
     Args:
-        functions: the user's functions, which may have imported a clock by its name.
+        holders: what has a clock by its own name.
         moment: which one.
         aim: its time, where the code speaks of it.
     """
 
-    def __init__(self, functions: Iterable[FunctionType], moment: int, aim: Aim | None = None) -> None:
-        super().__init__(*clocks.hooks.patches)
-        self.hearing = Hearing()
-        self.globals = [*{id(each.__globals__): each.__globals__ for each in functions}.values()]
-        self.moment, self.aim, self.replaced = moment, aim, list[tuple[dict[str, Any], str, Any]]()
+    def __init__(self, holders: Holders, moment: int, aim: Aim | None = None) -> None:
+        super().__init__(holders)
+        self.moment, self.aim = moment, aim
 
     def make(self) -> None:
         """Goes there."""
-        super().make()
         here.moment, here.aim, here.asked, here.drawn = self.moment, self.aim, 0, 0
-        ours = {
-            id(getattr(getattr(owner, name), "__wrapped__", None)): getattr(owner, name) for owner, name, _ in PLACES
-        }
-        for held in self.globals:
-            for name, value in list(held.items()):
-                other = ours.get(id(value)) if id(value) in KNOWN else moved_dates.moved(value)
-                if other is not None:
-                    self.replaced.append((held, name, value))
-                    held[name] = other
-        self.hearing.make()
+        super().make()
 
     def undo(self) -> None:
         """Comes back."""
-        self.hearing.undo()
-        for held, name, value in self.replaced:
-            held[name] = value
-        self.replaced.clear()
-        here.moment = here.aim = None
         super().undo()
+        here.moment = here.aim = None
 
 
 def other_answer(
@@ -150,32 +225,33 @@ def other_answer(
         leaves: the inputs of these calls.
         notes: gets a line for each thing of the machine by which the function answers.
     """
-    hearing = Hearing()
+    holders = Holders(objects)
+    hearing = Hearing(holders)
     call(hearing)
-    for there in _moments(objects) if hearing.lines else ():
-        found = call(there)
-        if there.hearing.dated is not None:
-            return Mismatch("it may answer otherwise", leaves, asking=there.hearing.dated)
-        if found:
+    for there in _moments(holders, all_of_them=hearing.decisive is None) if hearing.lines else ():
+        if found := call(there):
             return Mismatch(found, leaves, asking=hearing.lines[0])
-    if hearing.dated is not None:
-        return Mismatch("it may answer otherwise", leaves, asking=hearing.dated)
+    if (line := hearing.decisive or hearing.dated) is not None:
+        return Mismatch("it may answer otherwise", leaves, asking=line)
+    if hearing.draws:
+        state = Location(DRAWS, dict, lambda _: None, {})
+        return Mismatch("it goes on where this one ended", leaves, repeated=True, place=(state, ""))
     notes += [reading.note() for reading in _deciding(call, objects.functions, hearing.read)]
     return None
 
 
-def _moments(objects: Objects) -> Iterator[Elsewhere]:
-    """The moments in which a function is tried: all in which nearly all answers differ, others as time allows."""
+def _moments(holders: Holders, all_of_them: bool) -> Iterator[Elsewhere]:
+    """The moments in which a function is tried: those in which nearly all answers differ, and others as time allows."""
     until = time.perf_counter() + MOST_SECONDS
-    for moment in range(len(MOMENTS)):
+    for moment in range(len(MOMENTS) if all_of_them else HURRIED):
         if moment > HURRIED and time.perf_counter() > until:
             break
-        yield Elsewhere(objects.functions, moment)
+        yield Elsewhere(holders, moment)
     until = max(until, time.perf_counter() + MOST_SECONDS / 2)
-    for aim in aims(objects.plain_values()):
+    for aim in aims(holders.objects.plain_values()) if all_of_them else ():
         if time.perf_counter() > until:
             break
-        yield Elsewhere(objects.functions, len(MOMENTS) - 1, aim)
+        yield Elsewhere(holders, len(MOMENTS) - 1, aim)
 
 
 def _deciding(

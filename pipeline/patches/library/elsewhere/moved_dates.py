@@ -1,70 +1,60 @@
-"""Classes of dates that show another moment: they stand for those of `datetime` in the globals of a tried function."""
+"""What asks for the present date and time in `datetime`, at another moment.
+
+The methods are those of a class of C, which takes no attribute by `setattr`. They are replaced where the class keeps
+them, so that all who look them up are heard: the user's code by any name of the class, and C code such as pandas'.
+"""
 
 from __future__ import annotations
 
+import ctypes
 import datetime
+import gc
 import sys
 from collections.abc import Callable
-from types import ModuleType, SimpleNamespace
+from functools import partial
 from typing import Any
 
 from .clocks import here
 
 
-class _Moved(type):
-    """The class of a stand-in, of which no object is made: calls make objects of the class itself."""
+class TypeNames:
+    """The names in a class of C, as an owner that a patch can write."""
 
-    plain: type
+    __slots__ = ("__dict__", "kind")
+    kind: type
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        return cls.plain(*args, **kwargs)
+    def __init__(self, kind: type) -> None:
+        object.__setattr__(self, "kind", kind)
+        object.__setattr__(self, "__dict__", gc.get_referents(vars(kind))[0])  # what the view of it is one of
 
-    def __instancecheck__(cls, thing: Any) -> bool:
-        return isinstance(thing, cls.plain)
-
-    def __subclasscheck__(cls, kind: type) -> bool:
-        return issubclass(kind, cls.plain)
-
-
-def _shown(plain: datetime.datetime) -> datetime.datetime:
-    """A date and time as that of the moment."""
-    if here.moment is None:
-        return plain
-    if here.aim is not None:
-        return datetime.datetime.fromtimestamp(here.aim.shown(plain.timestamp(), 1), plain.tzinfo)
-    return plain + datetime.timedelta(seconds=here.later(sys._getframe(2)))
+    def __setattr__(self, name: str, value: Any) -> None:
+        vars(self)[name] = value
+        ctypes.pythonapi.PyType_Modified(ctypes.py_object(self.kind))  # or what was looked up before is found again
 
 
-def _now(zone: datetime.tzinfo | None = None, tz: datetime.tzinfo | None = None) -> Any:
-    return _shown(datetime.datetime.now(tz if zone is None else zone))
+def _moved(plain: Any) -> Any:
+    """A classmethod of `datetime` that shows the time of the moment."""
+
+    def show(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        now = plain.__get__(None, cls)(*args, **kwargs)
+        asking = sys._getframe(1)
+        here.ask(asking)
+        if here.moment is None:
+            return now
+        if here.aim is not None:
+            stamp = here.aim.shown(now.timestamp(), 1)
+            return cls.fromtimestamp(stamp, now.tzinfo)
+        return now + datetime.timedelta(seconds=here.later(asking))
+
+    return classmethod(show)
 
 
-def _utc() -> Any:
-    return _shown(datetime.datetime.now(datetime.timezone.utc)).replace(tzinfo=None)
+def _in_place_of(plain: Any, bound: Any) -> Any:
+    return _moved(plain)
 
 
-def _here() -> Any:
-    return _shown(datetime.datetime.now())
-
-
-def _today() -> Any:
-    return _shown(datetime.datetime.now()).date()
-
-
-def _standing_for(kind: type, **asking: Callable[..., Any]) -> Any:
-    found = {name: staticmethod(each) for name, each in asking.items()}
-    return _Moved(kind.__name__, (kind,), {**found, "plain": kind})
-
-
-_CLASSES: dict[Any, Any] = {
-    datetime.datetime: _standing_for(datetime.datetime, now=_now, utcnow=_utc, today=_here),
-    datetime.date: _standing_for(datetime.date, today=_today),
-}
-_MODULE = SimpleNamespace(**{**vars(datetime), **{kind.__name__: each for kind, each in _CLASSES.items()}})
-
-
-def moved(thing: Any) -> Any:
-    """What stands for a class of dates, or for their module; None for other things."""
-    if isinstance(thing, ModuleType):
-        return _MODULE if thing is datetime else None
-    return _CLASSES.get(thing) if isinstance(thing, type) else None
+_OWNER = TypeNames(datetime.datetime)
+PLACES: list[tuple[Any, str, Callable[[Any], Any]]] = [
+    (_OWNER, name, partial(_in_place_of, vars(_OWNER)[name])) for name in ("now", "utcnow")
+]
+"""`date.today` needs none: it asks the `time` of its module."""
