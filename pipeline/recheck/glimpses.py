@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -89,6 +90,8 @@ def brief(value: Any, glimpse: Callable[[Any], Any]) -> Any:
         return f"{len(value)} {hash(value)}"
     if isinstance(value, list | dict | set):
         return f"{type(value)} {len(value)} {hash(repr(glimpse(value)))}"
+    if isinstance(value, type | FunctionType):
+        return f"{type(value)} {hash(repr(glimpse(value)))}"
     text = repr(value)
     return text if len(text) <= MOST_CHARACTERS else f"{len(text)} {hash(text)}"
 

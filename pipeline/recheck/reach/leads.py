@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dis
 import gc
+import logging
 import random
 import sys
 from collections.abc import Iterable, Iterator, Sequence, Set
@@ -24,11 +25,12 @@ import numpy as np
 import torch
 
 from ....ops.runtime.user_code import attribute, codes_in, names_in, stored_attributes
+from .contents.settings import listeners_of, registry_of, settings_of
 from .whose import is_looked_into, is_users_module, is_users_own
 
 _OF_MODULES = frozenset(("modules", "import_module", "__import__"))
 _BY_ANY_TEXT = frozenset(("getattr", "attrgetter", "methodcaller", "getmembers", "__dict__", "vars"))
-_BY_TEXT = _OF_MODULES | {"globals", "vars", "__globals__", "__dict__", "setattr", "exec", "eval"}
+_BY_TEXT = _OF_MODULES | {"globals", "vars", "__globals__", "__dict__", "setattr", "exec", "eval", "f_globals"}
 _OF_FIELDS = ("configparser", "email.", "logging.handlers", "tempfile", "torch.optim.")
 """The modules of classes whose objects hold lists and dicts that a function may well change."""
 MOST_WRAPPERS, MOST_PARTS = 6, 200  # of one inside another, and of their parts
@@ -62,6 +64,10 @@ def called_by(thing: Any) -> list[Any]:
 
     Such are the functions of a `cached_property`, a `partialmethod`, an `np.vectorize`, also of one inside another.
     """
+    if isinstance(thing, logging.Logger):
+        return [listeners_of(thing)]
+    if type(thing) is FunctionType and {"registry", "_clear_cache"} <= {*vars(thing)}:
+        return [registry_of(thing)]
     if isinstance(thing, (*_NO_WRAPPERS, _CALLED)) or not (callable(thing) or hasattr(type(thing), "__get__")):
         return []
     found: list[Any] = []
@@ -147,4 +153,5 @@ def drawn_from(module: ModuleType, names: Sequence[str]) -> list[Any]:
     reads = module.__name__ == "os" and not {"environ", "getenv", "putenv"}.isdisjoint(names)
     if module.__name__ == "decimal" and not {"getcontext", "setcontext", "localcontext"}.isdisjoint(names):
         drawn.append(vars(module)["getcontext"]())
+    drawn += settings_of(module, names)
     return [*drawn, vars(module)["environ"]] if reads else drawn

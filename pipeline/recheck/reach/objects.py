@@ -32,6 +32,7 @@ from .later import Moves
 from .leads import asked_names, called_by, drawn_from, leads, modules_in, names_of_module, texts_for_names
 from .named_values import plain_among
 from .places import (
+    OF_FUNCTIONS,
     Location,
     Variable,
     attributes,
@@ -207,7 +208,7 @@ class Objects:
         elif kind is MethodType:
             self._wait((thing.__self__, name), (thing.__func__, name))
         elif kind is partial:
-            self._wait(*((part, name) for part in (thing.func, *thing.args, *thing.keywords.values())))
+            self._wait(*((part, name) for part in (thing.func, *thing.args, thing.keywords)))
             self._attributes(thing)
         elif isinstance(thing, InferenceOp):
             self.ops.append(thing)
@@ -315,10 +316,10 @@ class Objects:
         if not is_users_own(function.__code__.co_filename):
             if function.__code__.co_filename.startswith(OURS):  # it wraps a function of the user's
                 self._wait(*((cell.cell_contents, "the function") for cell in function.__closure__ or ()))
-            self._wait(*((each, function.__name__) for each in decorated(function)))
+            self._wait(*((each, function.__name__) for each in [*decorated(function), *called_by(function)]))
             return
         self.functions.append(function)
-        name, defaults = function.__name__, ["__defaults__", "__kwdefaults__"]
+        name, defaults = function.__name__, [*OF_FUNCTIONS]
         get, write = partial(attributes, function, defaults), partial(set_attributes, function, defaults)
         self._add(f"a default of {name}", get, write, in_object(function))
         self._ways.add(self._at, [vars(function)])

@@ -16,6 +16,8 @@ from ....ops.lowering.held_objects import equal_content
 from ...proxies.base import is_traced
 
 ABSENT = object()
+OF_FUNCTIONS = ("__defaults__", "__kwdefaults__", "__doc__", "__name__", "__qualname__")
+"""What code sets of a function, beside the attributes that it gives it."""
 
 
 @dataclass(frozen=True)
@@ -212,8 +214,8 @@ def attributes(thing: Any, names: list[str]) -> dict[Any, Any]:
 
 
 def own_attributes(kind: type) -> dict[Any, Any]:
-    """The attributes of a class itself."""
-    return {name: item for name, item in dict(vars(kind)).items() if not is_special(name)}
+    """The attributes of a class itself, and its text."""
+    return {name: item for name, item in dict(vars(kind)).items() if not is_special(name) or name == "__doc__"}
 
 
 def set_attributes(thing: Any, names: list[str] | None, items: dict[Any, Any]) -> None:

@@ -24,17 +24,19 @@ import torch
 from .....ops.graph.graph import SourceLine
 from .....ops.lowering.patches.lock import Patched
 from .....ops.runtime.interrupts.changes import Change
-from .....ops.runtime.user_code import source_line
+from .....ops.runtime.user_code import codes_in, source_line
 from ....recheck.mismatch import Mismatch
 from ....recheck.reach.contents.hidden import DRAWS
 from ....recheck.reach.objects import Objects
 from ....recheck.reach.places import Location
 from ....recheck.reach.whose import is_users_own
+from ....recheck.reach.written.written_codes import code_as_written
 from ...hooks import Hooks
-from . import clocks, moved_dates
+from . import clocks, kept_files, moved_dates
 from .aftermath import is_seeded, may_matter
 from .aimed_times import Aim, aims
 from .clocks import HURRIED, KNOWN, MOMENTS, here
+from .kept_files import kept_in, touched
 from .machines import OTHER_MACHINES, OtherMachine, Reading, constants_of, reading_of
 
 
@@ -54,6 +56,12 @@ class Holders:
         self.calls = [(call, (call.func, call.args, call.keywords, vars(call))) for call in calls.values()]
 
     @cached_property
+    def codes(self) -> frozenset[tuple[str, int, str]]:
+        """The user's code that was found."""
+        codes = (code for each in self.objects.functions for code in codes_in(code_as_written(each)))
+        return frozenset(map(_key_of, codes))
+
+    @cached_property
     def texts(self) -> list[str]:
         """The texts that the user's code names."""
         return [each for each in self.objects.plain_values() if type(each) is str]
@@ -64,6 +72,18 @@ class Holders:
             held[name] = clocks.get(id(value), value)
         for call, (func, *others) in self.calls:
             call.__setstate__((clocks.get(id(func), func), *others))
+
+
+def _key_of(code: CodeType) -> tuple[str, int, str]:
+    return code.co_filename, code.co_firstlineno, code.co_name
+
+
+_BUILT_IN = frozenset("builtins torch numpy functools _functools itertools".split())
+
+
+def _is_of_extension(thing: Any) -> bool:
+    """Whether a function of C is a method of an object of a module that keeps what it is given to call."""
+    return type(getattr(thing, "__self__", None)).__module__.partition(".")[0] not in _BUILT_IN
 
 
 class Hearing(Patched):
@@ -78,6 +98,8 @@ class Hearing(Patched):
         dated: one whose answer does not follow the moments, and may matter.
         read: what the user's lines read of the machine.
         draws: whether generators moved that belong to all functions.
+        unseen: the user's code that C code calls, where nothing leads to it.
+        file: the name of a file that the function goes on from, or of a folder.
     """
 
     def __init__(self, holders: Holders) -> None:
@@ -87,14 +109,15 @@ class Hearing(Patched):
         self.decisive: SourceLine | None = None
         self.dated: SourceLine | None = None
         self.read: list[Reading] = []
-        self.draws = False
+        self.draws, self.unseen, self.file = False, "", ""
+        self._calling: FrameType | None = None
         self._before: Any = None
         self._shared: list[Any] = []
 
     def make(self) -> None:
         """Begins to hear."""
         super().make()
-        self._shared = _shared_generators()
+        self._shared, touched.files = _shared_generators(), []
         pairs = ((owner, getattr(owner, name)) for owner, name, _ in clocks.PLACES)
         self.holders.give({id(getattr(each, "__wrapped__", None)): each for _, each in pairs})
         here.hear, self._before = self._asked, sys.getprofile()
@@ -111,13 +134,19 @@ class Hearing(Patched):
             random.setstate(self._shared[0])
             np.random.set_state(self._shared[1])
             self._shared = []
+        if touched.files is not None:
+            found, touched.files = touched.files, None
+            self.file = kept_in(found)
         super().undo()
 
     def _hear(self, frame: FrameType, event: str, thing: Any) -> None:
-        if (reading := reading_of(frame, event, thing)) is not None:
+        if (reading := reading_of(_behind(frame), event, thing)) is not None:
             self.read.append(reading)
             if reading.kind == "file" and any(map(_OF_DEVICES.match, self.holders.texts)):
                 self._note_dated(frame)
+        if event == "call" and self._calling is not None and frame.f_back is self._calling:
+            self._called_by_c(frame.f_code)
+        self._calling = frame if event == "c_call" and _is_of_extension(thing) else None
         if event == "call" and _asks_numpy(frame.f_code):
             self.dated = source_line(frame, frame.f_lineno)
         if event == "c_call" and frame.f_code.co_filename not in _REPLACING:
@@ -127,6 +156,21 @@ class Hearing(Patched):
                     self._note_dated(frame)  # it has the clock from elsewhere than a global
             elif self._is_of_system(thing):
                 self._note_dated(frame)
+
+    def state(self) -> Iterator[tuple[str, str]]:
+        """What the function keeps where no object of its own holds it, and what is to be said of it."""
+        if self.unseen:
+            yield f"{self.unseen}, which code of C calls", "nothing tells what that keeps"
+        if self.draws:
+            yield DRAWS, "it goes on where this one ended"
+        if self.file:
+            yield f"the file {self.file!r}", "it finds what this one has written"
+
+    def _called_by_c(self, code: CodeType) -> None:
+        """Takes note of code that a function of C calls, as sqlite's does what `create_function` was given."""
+        own = is_users_own(code.co_filename) and not code.co_filename.startswith("<") and code.co_name != "__del__"
+        if own and code.co_names and _key_of(code) not in self.holders.codes:
+            self.unseen = self.unseen or code.co_name
 
     def _asked(self, frame: FrameType) -> None:
         if (line := _asking(frame)) is not None:
@@ -148,6 +192,11 @@ class Hearing(Patched):
         if name in ("now", "utcnow"):  # kept from before it was replaced
             return isinstance(whose, type) and issubclass(whose, datetime.datetime)
         return id(thing) in _OF_SYSTEM
+
+
+def _behind(frame: FrameType) -> FrameType:
+    """The frame that calls what stands for a function of files."""
+    return frame.f_back if frame.f_code.co_filename == kept_files.__file__ and frame.f_back is not None else frame
 
 
 def _shared_generators() -> list[Any]:
@@ -181,7 +230,7 @@ def _asks_numpy(code: CodeType) -> bool:
 MOST_SECONDS = 1.0  # for the moments beyond those in which nearly all answers differ
 _REPLACING = (clocks.__file__, moved_dates.__file__)
 _LOGGING = frozenset(("_log", "handle", "makeRecord"))
-_hooks = Hooks([*clocks.PLACES, *moved_dates.PLACES])
+_hooks = Hooks([*clocks.PLACES, *moved_dates.PLACES, *kept_files.PLACES])
 _OF_DEVICES = re.compile(r"/dev/u?random$|/proc/")
 _OF_DATABASES = re.compile(r"\brandom(blob)?\s*\(|'now'|\bcurrent_(time|date|timestamp)\b", re.IGNORECASE)
 _OF_SYSTEM = frozenset(
@@ -233,9 +282,9 @@ def other_answer(
             return Mismatch(found, leaves, asking=hearing.lines[0])
     if (line := hearing.decisive or hearing.dated) is not None:
         return Mismatch("it may answer otherwise", leaves, asking=line)
-    if hearing.draws:
-        state = Location(DRAWS, dict, lambda _: None, {})
-        return Mismatch("it goes on where this one ended", leaves, repeated=True, place=(state, ""))
+    for name, what in hearing.state():
+        place = Location(name, dict, lambda _: None, {})
+        return Mismatch(what, leaves, repeated=True, place=(place, ""))
     notes += [reading.note() for reading in _deciding(call, objects.functions, hearing.read)]
     return None
 

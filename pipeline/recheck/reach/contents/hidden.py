@@ -24,13 +24,17 @@ from multiprocessing.shared_memory import SharedMemory
 from multiprocessing.sharedctypes import SynchronizedBase
 from queue import SimpleQueue
 from threading import Semaphore
-from types import AsyncGeneratorType, CoroutineType, GeneratorType
+from types import AsyncGeneratorType, CellType, CoroutineType, GeneratorType
 from typing import Any
 
 import numpy as np
+import torch
 
 from .....ops.runtime.interrupts.unheard import Unheard
+from .....ops.runtime.user_code import attribute
+from ..places import content_of, set_content
 from .open_files import FILE, Access, file_access, told_of
+from .settings import Setting
 from .word_lists import TOKENIZER, tokenizer_access
 
 MOST_ITEMS, MOST_BYTES = 1000, 1 << 20
@@ -53,6 +57,16 @@ def access(thing: Any) -> Access | None:
             return _generator(lambda: thing.get_state(legacy=False), thing.set_state)
         case np.random.Generator():
             return _generator(lambda: thing.bit_generator.state, partial(setattr, thing.bit_generator, "state"))
+        case np.random.BitGenerator():
+            return _generator(lambda: thing.state, partial(setattr, thing, "state"))
+        case np.random.SeedSequence():
+            return DRAWS, lambda: {"": thing.n_children_spawned}, lambda items: None
+        case torch.Generator():
+            return _seed(thing)
+        case Setting():
+            return thing.name, thing.read, thing.write
+        case CellType():
+            return "a variable", partial(content_of, thing), partial(set_content, thing)
         case Semaphore():  # other threads may hold it: it is not set back
             return PERMITS, lambda: {"": thing._value}, lambda items: None
         case SimpleQueue():
@@ -78,6 +92,8 @@ def access(thing: Any) -> Access | None:
         return ITERATOR, lambda: {"": mark(thing)}, lambda items: None
     if type(thing).__module__ == "sqlite3" and hasattr(thing, "total_changes"):
         return DATABASE, lambda: {"": _rows(thing)}, lambda items: None
+    if type(thing).__module__ in _DIGESTS and hasattr(thing, "update"):
+        return DIGEST, lambda: {"": attribute(thing, "hexdigest")()}, lambda items: None
     return tokenizer_access(thing) or _memory(thing)
 
 
@@ -93,7 +109,8 @@ def misses(cache: Any) -> int:
 
 ITERATOR, DRAWS, QUEUE = "an iterator", "a generator of random numbers", "a queue"
 COUNTS, PERMITS, DATABASE = "the counts of a cache", "a semaphore", "a database"
-MOVED = frozenset((ITERATOR, DRAWS, COUNTS, PERMITS, FILE, DATABASE, TOKENIZER))
+DIGEST, _DIGESTS = "a digest", ("_hashlib", "_md5", "_sha1", "_sha2", "_sha256", "_sha512", "_sha3", "_blake2")
+MOVED = frozenset((ITERATOR, DRAWS, COUNTS, PERMITS, FILE, DATABASE, TOKENIZER, DIGEST))
 """The places that a function moves on: its next call begins where this one ended."""
 BYTEARRAY, ARRAY, MEMORY = "a bytearray", "an array", "a buffer"
 BUFFER, POSITION = "a buffer", "position"
@@ -104,6 +121,8 @@ _BUFFERS = ("_ctypes", "mmap")
 
 def _memory(thing: Any) -> Access | None:
     """The bytes of an object that lends its memory to be written: of ctypes, a mapped file, a view of another one."""
+    if callable(thing):  # a function of C
+        return None
     if not isinstance(thing, memoryview) and all(kind.__module__ not in _BUFFERS for kind in type(thing).__mro__):
         return None
     try:
@@ -131,6 +150,19 @@ def _generator(state: Callable[[], Any], set_state: Callable[[Any], None]) -> Ac
     """A generator that is given back what it had when it was found; two states are told apart by their bytes."""
     before = state()
     return DRAWS, lambda: {"": str(hash(pickle.dumps(state())))}, lambda items: set_state(before)
+
+
+def _seed(generator: torch.Generator) -> Access:
+    """The seed of a generator of torch, which what is drawn does not change."""
+    seed, before = generator.initial_seed(), generator.get_state()
+
+    def write(items: dict[Any, Any]) -> None:
+        if items[""] == seed:
+            generator.set_state(before)
+        else:
+            generator.manual_seed(items[""])
+
+    return "the seed of a generator", lambda: {"": generator.initial_seed()}, write
 
 
 def _blame(error: BaseException, items: dict[Any, Any]) -> None:
