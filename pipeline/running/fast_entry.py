@@ -28,13 +28,14 @@ from ...ops.runtime.checks import sizes_check
 from ...ops.runtime.interrupts.modes import before_dispatch, count_modes, is_tracing
 from ...ops.runtime.node_errors import fail
 from ...ops.tracing_hook import current
+from .transforms import asks_gradients
 
 if TYPE_CHECKING:
     from ...ops.runtime.engine_call import EngineCall
 
 _SOURCE = """\
 def make(T, seen, slowly, fast, enabled, enable, transform, fail, keys, kinds, homes, convert, arrive, followed, texts,
-         alone, fit):
+         alone, fit, asked):
     {bind}
     def entry(feed):
         if type(feed) is dict and len(feed) == {count}:
@@ -53,7 +54,7 @@ def make(T, seen, slowly, fast, enabled, enable, transform, fail, keys, kinds, h
 
 _BY_PLAN = """\
 if enabled():
-    if transform() is not None:
+    if transform() is not None{grads}:
         return slowly(feed)
     try:
         enable(False)
@@ -73,7 +74,7 @@ fail(failed, fast)
 """
 
 _BY_ENGINE = """\
-if transform() is None:
+if not (transform() is not None{grads}):
     try:
         (result,) = alone({names})
         return result
@@ -170,12 +171,14 @@ def make_entry(
     count = len(inputs.names)
     names = [f"x{i}" for i in range(count)]
     given = ", ".join(f"[*{x}]" if kind == STRINGS else x for x, kind in zip(names, inputs.types, strict=True))
+    tensors = (x for x, kind in zip(names, inputs.types, strict=True) if isinstance(kind, TensorType))
+    grads = "".join(f" or ({x}.requires_grad and asked())" for x in tensors)
     source = _SOURCE.format(
         bind="; ".join(f"k{i} = keys[{i}]; d{i} = kinds[{i}]; h{i} = homes[{i}]" for i in range(count)),
         count=count,
         fetch="; ".join(f"x{i} = feed[k{i}]" for i in range(count)),
         tests=_tests(inputs, names, fits is not None),
-        run=indent((_BY_PLAN if alone is None else _BY_ENGINE).format(names=given), " " * 16).strip(),
+        run=indent((_BY_PLAN if alone is None else _BY_ENGINE).format(names=given, grads=grads), " " * 16).strip(),
         convert="\n                ".join(_conversions(inputs, names)) or "pass",
     )
     namespace: dict[str, Any] = {}
@@ -185,6 +188,7 @@ def make_entry(
         torch.is_grad_enabled, torch._C._set_grad_enabled, torch._C._functorch.peek_interpreter_stack, fail,
         tuple(inputs.names), tuple(map(_plain, inputs.types)), inputs.homes, _convert, _arrive,
         _followed(inputs), _are_texts, None if alone is None else alone.run, fits and _new_sizes(fits, seen),
+        asks_gradients,
     )  # fmt: skip
     return entry
 

@@ -40,7 +40,7 @@ from .conditions import pins
 from .fast_entry import CLASSES, EntryInputs, WholePlan, make_entry, remember
 from .handed import Looking, at_home, give_back
 from .marks import Marks
-from .transforms import Freezing, Taking, is_differentiated, is_made_graph, is_traced
+from .transforms import Freezing, Taking, differentiated_by, is_made_graph, is_traced
 
 if TYPE_CHECKING:
     from ...ops.runtime.engine_call import EngineCall
@@ -170,9 +170,9 @@ class Runner:
         if not plainly:
             self.freezing.require_none()
             self._check_traced(given) if torch._C._is_tracing() else self._check(given)
-        if not self.grad and any(map(is_differentiated, given)):
+        if not self.grad and (who := next(filter(None, map(differentiated_by, given)), "")):
             raise SignatureError(
-                "torch.func differentiates a pipeline that keeps no gradients",
+                f"{who} differentiates a pipeline that keeps no gradients",
                 where=f"pipeline {self.program.name!r}",
                 fix="Load it with load(path, grad=True).",
             )

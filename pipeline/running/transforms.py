@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from types import FrameType
 from typing import Any
 
 import torch
@@ -18,13 +20,33 @@ from ...ops.runtime.state import State
 _functorch: Any = torch._C._functorch
 
 
-def is_differentiated(value: Any) -> bool:
-    """Whether a transform of `torch.func` wants a gradient with respect to a tensor."""
+def differentiated_by(value: Any) -> str:
+    """What wants a gradient for a tensor, and takes a result without any for a constant; empty if nothing does.
+
+    Such are the transforms of `torch.func`, and `jacobian` and its kin in `torch.autograd.functional`.
+    """
+    if isinstance(value, torch.Tensor) and value.requires_grad and asks_gradients():
+        return "torch.autograd.functional"
     while isinstance(value, torch.Tensor) and _functorch.is_functorch_wrapped_tensor(value):
         if _functorch.is_gradtrackingtensor(value) and value.requires_grad:
-            return True
+            return "torch.func"
         value = _functorch.get_unwrapped(value)
+    return ""
+
+
+def asks_gradients() -> bool:
+    """Whether a function of `torch.autograd.functional` runs the caller, with gradients on."""
+    frame: FrameType | None = sys._getframe(1)
+    for _ in range(_MOST_FRAMES):
+        if frame is None or not torch.is_grad_enabled():
+            return False
+        if frame.f_code.co_filename == _FUNCTIONAL:
+            return True
+        frame = frame.f_back
     return False
+
+
+_FUNCTIONAL, _MOST_FRAMES = torch.autograd.functional.__file__, 40
 
 
 def is_traced(value: Any) -> bool:

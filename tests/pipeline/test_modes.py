@@ -193,6 +193,20 @@ def test_a_gradient_of_a_pipeline_that_keeps_none_is_refused(known, case):
     torch.testing.assert_close(found.detach(), torch.func.grad(lambda x: case.inner(x).sum())(x).detach())
 
 
+@pytest.mark.parametrize("known", [False, True])
+def test_a_jacobian_of_a_pipeline_that_keeps_no_gradients_is_refused(known, case):
+    x, functional = torch.rand(3, 4), torch.autograd.functional
+    if known:
+        case.mod(x)
+    for ask in (functional.jacobian, functional.hessian, functional.vjp):
+        with pytest.raises(tracepack.SignatureError, match=r"torch.autograd.functional differentiates .*grad=True"):
+            ask(lambda x: case.mod(x).sum(), x)
+    assert case.mod(x.requires_grad_()).grad_fn is None  # any other call is as under no_grad
+    trained = tracepack.load(case.data, grad=True)
+    x = x.detach()
+    torch.testing.assert_close(functional.jacobian(trained, x), functional.jacobian(case.inner, x))
+
+
 def test_under_inference_mode(case):
     op, file = tracepack.script(Counter()), io.BytesIO()
     tracepack.trace(lambda x: op(x), torch.ones(2)).save(file)

@@ -25,7 +25,7 @@ import numpy as np
 import torch
 
 from ....ops.runtime.user_code import attribute, codes_in, names_in, stored_attributes
-from .contents.settings import listeners_of, registry_of, settings_of
+from .contents.process_places import listeners_of, registry_of, settings_of
 from .whose import is_looked_into, is_users_module, is_users_own
 
 _OF_MODULES = frozenset(("modules", "import_module", "__import__"))

@@ -17,7 +17,7 @@ from typing import Any
 _READ, _WRITTEN, _ADDED, _ASKED, _LISTED, _MADE = "read", "written", "added to", "asked for", "listed", "made"
 
 
-class Touched(threading.local):
+class FileUses(threading.local):
     """What this thread does to files.
 
     Attributes:
@@ -32,7 +32,7 @@ class Touched(threading.local):
             self.files.append((how, os.path.abspath(os.fsdecode(path))))
 
 
-touched = Touched()
+touched = FileUses()
 
 
 def kept_in(files: list[tuple[str, str]]) -> str:

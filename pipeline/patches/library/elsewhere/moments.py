@@ -191,7 +191,7 @@ class Hearing(Patched):
             return type(whose).__module__ == "sqlite3" and any(map(_OF_DATABASES.search, self.holders.texts))
         if name in ("now", "utcnow"):  # kept from before it was replaced
             return isinstance(whose, type) and issubclass(whose, datetime.datetime)
-        return id(thing) in _OF_SYSTEM
+        return (getattr(thing, "__module__", ""), name) in _OF_SYSTEM
 
 
 def _behind(frame: FrameType) -> FrameType:
@@ -233,10 +233,7 @@ _LOGGING = frozenset(("_log", "handle", "makeRecord"))
 _hooks = Hooks([*clocks.PLACES, *moved_dates.PLACES, *kept_files.PLACES])
 _OF_DEVICES = re.compile(r"/dev/u?random$|/proc/")
 _OF_DATABASES = re.compile(r"\brandom(blob)?\s*\(|'now'|\bcurrent_(time|date|timestamp)\b", re.IGNORECASE)
-_OF_SYSTEM = frozenset(
-    id(getattr(sys.modules.get(module), name, None))
-    for module, name in (("resource", "getrusage"), ("os", "getloadavg"), ("uuid", "_generate_time_safe"))
-)
+_OF_SYSTEM = (("resource", "getrusage"), ("posix", "getloadavg"), ("_uuid", "generate_time_safe"))
 
 
 class Elsewhere(Hearing):

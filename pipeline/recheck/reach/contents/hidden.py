@@ -34,7 +34,7 @@ from .....ops.runtime.interrupts.unheard import Unheard
 from .....ops.runtime.user_code import attribute
 from ..places import content_of, set_content
 from .open_files import FILE, Access, file_access, told_of
-from .settings import Setting
+from .process_places import ProcessPlace
 from .word_lists import TOKENIZER, tokenizer_access
 
 MOST_ITEMS, MOST_BYTES = 1000, 1 << 20
@@ -63,7 +63,7 @@ def access(thing: Any) -> Access | None:
             return DRAWS, lambda: {"": thing.n_children_spawned}, lambda items: None
         case torch.Generator():
             return _seed(thing)
-        case Setting():
+        case ProcessPlace():
             return thing.name, thing.read, thing.write
         case CellType():
             return "a variable", partial(content_of, thing), partial(set_content, thing)

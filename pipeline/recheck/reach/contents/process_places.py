@@ -30,7 +30,7 @@ _LEAST_DEPTH = 1000  # of recursion: a trial with less would end the trace
 
 
 @dataclass(frozen=True)
-class Setting:
+class ProcessPlace:
     """Something of the process that code sets and reads.
 
     Attributes:
@@ -44,8 +44,8 @@ class Setting:
     write: Callable[[Held], None]
 
 
-def _one(name: str, get: Callable[[], Any], put: Callable[[Any], object]) -> Setting:
-    return Setting(name, lambda: {"": get()}, lambda items: _quietly(put, items[""]))
+def _one(name: str, get: Callable[[], Any], put: Callable[[Any], object]) -> ProcessPlace:
+    return ProcessPlace(name, lambda: {"": get()}, lambda items: _quietly(put, items[""]))
 
 
 def _quietly(put: Callable[..., object], *values: Any, **named: Any) -> None:
@@ -83,33 +83,33 @@ def _set_numpys(items: Held) -> None:
 
 _torchs: Any = torch._tensor_str.PRINT_OPTS
 _levels: Any = logging
-_SETTINGS: dict[str, list[Setting]] = {
+_SETTINGS: dict[str, list[ProcessPlace]] = {
     "setrecursionlimit": [_one("the limit of recursion", sys.getrecursionlimit, _set_depth)],
     "set_threshold": [
-        Setting("the thresholds of gc", lambda: dict(enumerate(gc.get_threshold())), _set_thresholds)
+        ProcessPlace("the thresholds of gc", lambda: dict(enumerate(gc.get_threshold())), _set_thresholds)
     ],
     "set_int_max_str_digits": [
         _one("the digits of an int", sys.get_int_max_str_digits, sys.set_int_max_str_digits)
     ],
     "field_size_limit": [_one("the limit of csv", csv.field_size_limit, csv.field_size_limit)],
-    "register_dialect": [Setting("the dialects of csv", lambda: dict.fromkeys(csv.list_dialects(), 0), _dialects)],
+    "register_dialect": [ProcessPlace("the dialects of csv", lambda: dict.fromkeys(csv.list_dialects(), 0), _dialects)],
     "setbufsize": [_one("the buffer of numpy", np.getbufsize, np.setbufsize)],
     "set_printoptions": [
-        Setting("how numpy prints", lambda: dict(np.get_printoptions()), _set_numpys),
-        Setting("how torch prints", lambda: dict(vars(_torchs)), partial(put_back, vars(_torchs))),
+        ProcessPlace("how numpy prints", lambda: dict(np.get_printoptions()), _set_numpys),
+        ProcessPlace("how torch prints", lambda: dict(vars(_torchs)), partial(put_back, vars(_torchs))),
     ],
     "addLevelName": [
-        Setting(f"the levels of logging, {name}", partial(dict, held), partial(refill, held))
+        ProcessPlace(f"the levels of logging, {name}", partial(dict, held), partial(refill, held))
         for name, held in (("by number", _levels._levelToName), ("by name", _levels._nameToLevel))
     ],
-    "signal": [Setting("the handlers of signals", _signals, _set_signals)],
+    "signal": [ProcessPlace("the handlers of signals", _signals, _set_signals)],
 }  # fmt: skip
 _CONTAINERS = (list, dict, set, deque)
 _OF_IMPORTS = frozenset(("modules", "path_importer_cache"))
 """What imports fill, which are done once."""
 
 
-def settings_of(module: ModuleType, names: Iterable[str]) -> Iterator[Setting]:
+def settings_of(module: ModuleType, names: Iterable[str]) -> Iterator[ProcessPlace]:
     """The settings that code names of a module, and the containers that one of Python's has."""
     for name in names:
         if name in vars(module):
@@ -124,7 +124,7 @@ def settings_of(module: ModuleType, names: Iterable[str]) -> Iterator[Setting]:
 
 
 @lru_cache(256)
-def _container_of(module: ModuleType, name: str) -> Setting:
+def _container_of(module: ModuleType, name: str) -> ProcessPlace:
     """A container under the name that it has now: `warnings.catch_warnings` puts another in its place."""
 
     def read() -> Held:
@@ -133,10 +133,10 @@ def _container_of(module: ModuleType, name: str) -> Setting:
     def write(items: Held) -> None:
         items_in(vars(module)[name])[1](items)
 
-    return Setting(f"{module.__name__}.{name}", read, write)
+    return ProcessPlace(f"{module.__name__}.{name}", read, write)
 
 
-def _attributes_of(thread: threading.Thread) -> Setting:
+def _attributes_of(thread: threading.Thread) -> ProcessPlace:
     held = vars(thread)
 
     def read() -> Held:
@@ -145,10 +145,10 @@ def _attributes_of(thread: threading.Thread) -> Setting:
     def write(items: Held) -> None:
         put_back(held, {name: item for name, item in dict(held).items() if name.startswith("_")} | items)
 
-    return Setting("the thread", read, write)
+    return ProcessPlace("the thread", read, write)
 
 
-def listeners_of(logger: logging.Logger) -> Setting:
+def listeners_of(logger: logging.Logger) -> ProcessPlace:
     """The handlers and the filters of a logger: how many and which, but not what they hold."""
     known = {id(each): each for each in (*logger.handlers, *logger.filters)}
 
@@ -162,10 +162,10 @@ def listeners_of(logger: logging.Logger) -> Setting:
         for kind, held in lists:
             held[:] = [known[each] for key, each in items.items() if key.startswith(kind) and each in known]
 
-    return Setting(f"the logger {logger.name!r}", read, write)
+    return ProcessPlace(f"the logger {logger.name!r}", read, write)
 
 
-def registry_of(function: Any) -> Setting:
+def registry_of(function: Any) -> ProcessPlace:
     """The functions that one of `functools.singledispatch` chooses from."""
     held = gc.get_referents(vars(function)["registry"])[0]  # what the view of it is one of
 
@@ -173,4 +173,4 @@ def registry_of(function: Any) -> Setting:
         refill(held, items)
         vars(function)["_clear_cache"]()
 
-    return Setting(f"the registry of {function.__name__}", partial(dict, held), write)
+    return ProcessPlace(f"the registry of {function.__name__}", partial(dict, held), write)
