@@ -25,10 +25,9 @@ from ...ops.graph.graph import BodyCall, Node
 from ...ops.graph.program import Program
 from ...ops.graph.types import SCALARS, STRINGS, TensorType, Type
 from ...ops.runtime.checks import sizes_check
-from ...ops.runtime.interrupts.modes import before_dispatch, count_modes, is_tracing
+from ...ops.runtime.interrupts.modes import asks_gradients, before_dispatch, count_modes, is_tracing
 from ...ops.runtime.node_errors import fail
 from ...ops.tracing_hook import current
-from .transforms import asks_gradients
 
 if TYPE_CHECKING:
     from ...ops.runtime.engine_call import EngineCall

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from types import FrameType
 from typing import Any
 
 import torch
@@ -14,7 +12,7 @@ from ...ops.graph.graph import BodyCall, Graph, Node, Operator, Value
 from ...ops.graph.traverse import leaves, uses, walk
 from ...ops.graph.types import TensorType
 from ...ops.runtime.interrupts.changes import Change
-from ...ops.runtime.interrupts.modes import makes_graph, outside
+from ...ops.runtime.interrupts.modes import asks_gradients, makes_graph, outside
 from ...ops.runtime.state import State
 
 _functorch: Any = torch._C._functorch
@@ -32,21 +30,6 @@ def differentiated_by(value: Any) -> str:
             return "torch.func"
         value = _functorch.get_unwrapped(value)
     return ""
-
-
-def asks_gradients() -> bool:
-    """Whether a function of `torch.autograd.functional` runs the caller, with gradients on."""
-    frame: FrameType | None = sys._getframe(1)
-    for _ in range(_MOST_FRAMES):
-        if frame is None or not torch.is_grad_enabled():
-            return False
-        if frame.f_code.co_filename == _FUNCTIONAL:
-            return True
-        frame = frame.f_back
-    return False
-
-
-_FUNCTIONAL, _MOST_FRAMES = torch.autograd.functional.__file__, 40
 
 
 def is_traced(value: Any) -> bool:

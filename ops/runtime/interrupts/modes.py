@@ -6,8 +6,10 @@ a fake or tracing mode stays fake.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from functools import wraps
+from types import FrameType
 from typing import Any, ParamSpec, TypeVar
 
 import torch
@@ -237,3 +239,18 @@ def outside(function: Callable[P, R]) -> Callable[P, R]:
             return function(*args, **kwargs)
 
     return apart
+
+
+def asks_gradients() -> bool:
+    """Whether a function of `torch.autograd.functional` runs the caller, with gradients on."""
+    frame: FrameType | None = sys._getframe(1)
+    for _ in range(_MOST_FRAMES):
+        if frame is None or not torch.is_grad_enabled():
+            return False
+        if frame.f_code.co_filename == _FUNCTIONAL:
+            return True
+        frame = frame.f_back
+    return False
+
+
+_FUNCTIONAL, _MOST_FRAMES = torch.autograd.functional.__file__, 40
