@@ -20,6 +20,7 @@ from ..ops.graph.operators.names import (
     KEY_ORDER,
     KEYWORD_ORDER,
     LIST_ONLY,
+    NO_SUBCLASS,
     NOT_OF_NUMPY,
     PLAIN_ONLY,
     SOME_FLOAT,
@@ -29,10 +30,11 @@ from ..ops.graph.program import Parameter, Slot
 from ..ops.lowering.autocast import with_autocast_guard
 from ..ops.runtime.user_code import names_in
 from ..ops.tracing_hook import plainly
-from .recheck.given.containers import classes_of, has_dict, holds_others, ordered, other_classes
+from .recheck.given.containers import classes_of, has_dict, holds_any, holds_others, ordered, other_classes
 from .recheck.given.key_order import has_order, turned, with_marks
+from .recheck.given.named_classes import made_of_fields, made_of_named, tensors_of_named, with_other_records
 from .recheck.given.numpy_numbers import INTS, NARROW, NUMBERS, ComputedInt, NumpyNumbers, given, plain_numbers
-from .recheck.glimpses import has_float, named_ints, one_float, one_whole, parameter, whole
+from .recheck.glimpses import has_float, has_tensor, named_ints, one_float, one_whole, whole
 from .recheck.sizes import has_other_dtypes
 from .recheck.vary import clones
 
@@ -45,6 +47,9 @@ ROUNDED = (math.ceil, math.floor)  # the ints that are tried for a float, beside
 ASKING_DTYPE = frozenset(
     "dtype itemsize element_size finfo promote_types result_type can_cast isinstance type nbytes".split()
 )
+
+
+ASKING_FIELDS = frozenset("hasattr getattr AttributeError attrgetter Exception".split())
 
 
 class AskedMarks:
@@ -92,12 +97,13 @@ class AskedMarks:
                 found.append((LIST_ONLY, [names[index]]))
         for index, form in self.replay.examples.lists.items():
             found += [(ITEM_FIELDS, [names[index], path, *fields]) for path, fields in form.fields()]
-        found += [*self._plain_marks(), *self._dict_marks(), *self._numpy_marks(names)]
+        found += [*self._plain_marks(), *self._dict_marks(), *self._class_marks(names), *self._numpy_marks(names)]
         floats = self._float_marks(names)
         self._refuse_own_ints(names, [name for mark, named in floats if mark == FLOAT_ONLY for name in named])
         found += floats
-        tensors = [index for index, leaf in enumerate(leaves) if type(leaf) is torch.Tensor]
-        hangs = bool(tensors) and self._hangs_on_class(dict.fromkeys(tensors, parameter))
+        tensors = [index for index, leaf in enumerate(leaves) if has_tensor(leaf)]
+        made = tensors_of_named(self.replay.objects.classes) if tensors else []
+        hangs = any(self._hangs_on_class(dict.fromkeys(tensors, each)) for each in made)
         return [*found, (TENSOR_ONLY, [names[index] for index in tensors])] if hangs else found
 
     def _hangs_on_autocast(self) -> bool:
@@ -158,6 +164,28 @@ class AskedMarks:
         if not dicts or examples.originals or not self._hangs_on(replace(examples, dicts=ordered), examples.leaves):
             return []
         return [(DICT_ONLY, dicts)]
+
+    def _class_marks(self, names: Sequence[str]) -> list[tuple[str, Sequence[str]]]:
+        """The parameters with containers, where another answer follows from such of a class that the function names.
+
+        Or from named tuples of any other class, and from such with a field that it asks for by name.
+        """
+        examples = self.replay.examples
+        if (
+            self.replay.stateful
+            or examples.originals
+            or not any(map(holds_any, examples.call(examples.alike(examples.leaves))))
+        ):
+            return []
+        functions = self.replay.objects.functions
+        asks = any(not ASKING_FIELDS.isdisjoint(names_in(each.__code__)) for each in functions)
+        texts = [each for each in self.replay.objects.plain_values() if type(each) is str] if asks else []
+        texts += [name for each in functions if asks for name in names_in(each.__code__)]
+        made = [*made_of_named(self.replay.objects.classes), with_other_records, *made_of_fields(texts)]
+        if not any(self._hangs_on(replace(examples, dicts=each), examples.leaves) for each in made):
+            return []
+        forms = [(NO_SUBCLASS, [names[n], *pair]) for n, form in examples.lists.items() for pair in form.names()]
+        return [*((NO_SUBCLASS, [item.name]) for item in examples.items), *forms]
 
     def _numpy_marks(self, names: Sequence[str]) -> list[tuple[str, Sequence[str]]]:
         """The inputs with numbers for which another answer follows from such of numpy, with the dtypes of these."""

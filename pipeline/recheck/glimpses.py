@@ -14,9 +14,25 @@ import torch
 MOST_CHARACTERS, MOST_INTS = 200, 6
 
 
-def parameter(tensor: torch.Tensor) -> torch.Tensor:
-    """The tensor as a Parameter."""
-    return torch.nn.Parameter(tensor, requires_grad=False)
+def parameter(leaf: Any) -> Any:
+    """A tensor as a Parameter, also each in a list."""
+    return of_class(lambda tensor: torch.nn.Parameter(tensor, requires_grad=False), leaf)
+
+
+def of_class(make: Callable[[torch.Tensor], Any], leaf: Any) -> Any:
+    """A leaf with what is made of the plain tensors in it."""
+    if type(leaf) in (list, tuple):
+        return type(leaf)(of_class(make, item) for item in leaf)
+    if type(leaf) is dict:
+        return {key: of_class(make, item) for key, item in leaf.items()}
+    return make(leaf) if type(leaf) is torch.Tensor else leaf
+
+
+def has_tensor(leaf: Any) -> bool:
+    """Whether a leaf is or holds a plain tensor."""
+    if isinstance(leaf, list | tuple | dict):
+        return any(map(has_tensor, leaf.values() if isinstance(leaf, dict) else leaf))
+    return type(leaf) is torch.Tensor
 
 
 def itself(leaf: Any) -> Any:

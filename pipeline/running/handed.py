@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from types import TracebackType
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from ...ops.graph.errors import SignatureError, TracepackError
+from ...ops.graph.frozen_class import frozen_object
 from ...ops.runtime.interrupts.alarm import is_of_handler
 from ...ops.runtime.user_code import is_installed
 
@@ -44,6 +45,46 @@ class Looking:
             got=f"an object that raises {type(error).__name__}",
             expected="tensors, arrays, numbers, strings, and tuples, lists and dicts of them",
         ) from error
+
+
+@frozen_object
+class Strict:
+    """How near the classes of the containers of a parameter must be to those of its example.
+
+    Attributes:
+        dicts: whether dicts may be of no subclass.
+        plain: whether tuples may be no named ones, and dicts may not make up what they lack.
+        exact: whether all may be of no subclass, and named tuples of one class only.
+        convert: whether a plain tuple stands for a named one.
+    """
+
+    dicts: bool
+    plain: bool
+    exact: bool
+    convert: bool
+
+    def unlike_tuple(self, value: Any) -> Iterator[tuple[Any, str]]:
+        """A tuple of a class of its own, for a plain one."""
+        if (self.plain or self.exact) and isinstance(value, tuple) and type(value) is not tuple:
+            yield value, "tuple"
+
+    def unlike_record(self, value: Any, name: str) -> Iterator[tuple[Any, str]]:
+        """A named tuple of a class of another name; by its name alone an archive knows a class."""
+        name = name.rpartition(".")[2]
+        if self.exact and name and type(value).__name__ != name and not (self.convert and type(value) is tuple):
+            yield value, name
+
+    def unlike_list(self, value: Any) -> Iterator[tuple[Any, str]]:
+        """A list of a class of its own."""
+        if self.exact and isinstance(value, list) and type(value) is not list:
+            yield value, "list"
+
+    def unlike_dict(self, value: Any) -> Iterator[tuple[Any, str]]:
+        """A dict of a class that shows."""
+        if type(value) is not dict and (
+            self.dicts or self.exact or (self.plain and hasattr(type(value), "__missing__"))
+        ):
+            yield value, "dict"
 
 
 def at_home(value: Any, device: torch.device) -> Any:

@@ -24,6 +24,7 @@ from ...ops.graph.operators.names import (
     LEFT_OUT,
     LIST_ONLY,
     MARKS,
+    NO_SUBCLASS,
     NOT_OF_NUMPY,
     PLAIN_ONLY,
     SOME_FLOAT,
@@ -32,6 +33,7 @@ from ...ops.graph.operators.names import (
 )
 from ...ops.graph.program import Parameters, Slot
 from ...ops.graph.types import ListType, ScalarType
+from .handed import Strict
 
 _OF_CALLS = f"py.{LEFT_OUT}"  # `ways_of` reads it
 
@@ -51,6 +53,9 @@ class Marks:
         plain: the parameters whose tuples and dicts must be plain ones, or OrderedDicts.
         dicts: the parameters whose dicts must be of no subclass.
         numbers: the inputs that must not have numbers of numpy of some dtypes for those of Python.
+        exact: the parameters whose containers must be of no subclass, and whose named tuples of the class that the
+            signature names.
+        classes: the names of the classes of the named tuples in inputs that are lists, by the input and the path.
     """
 
     ordered: frozenset[str] = frozenset()
@@ -63,6 +68,8 @@ class Marks:
     plain: frozenset[str] = frozenset()
     dicts: frozenset[str] = frozenset()
     numbers: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    exact: frozenset[str] = frozenset()
+    classes: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     @staticmethod
     def of(graph: Graph) -> Marks:
@@ -70,30 +77,38 @@ class Marks:
         found: dict[str, list[str]] = {name: [] for name in MARKS}
         fields: dict[str, dict[str, tuple[str, ...]]] = {}
         numbers: dict[str, frozenset[str]] = {}
+        exact, classes = set[str](), dict[tuple[str, str], str]()
         for node in graph.nodes:
             if node.target == Operator(f"py.{ITEM_FIELDS}"):
                 about, path = [*map(str, node.args[:2]), "", ""][:2]  # a file may leave them out
                 fields.setdefault(about, {})[path] = tuple(map(str, node.args[2:]))
             elif node.target == Operator(f"py.{NOT_OF_NUMPY}"):
                 numbers |= {str(name): frozenset(map(str, node.args[1:])) for name in node.args[:1]}
+            elif node.target == Operator(f"py.{NO_SUBCLASS}"):
+                texts = [*map(str, node.args)]
+                exact.update(texts[:1] if len(texts) == 1 else ())
+                classes |= {(texts[0], texts[1]): texts[2]} if len(texts) == 3 else {}
             elif isinstance(node.target, Operator) and is_mark(node.target.name) and node.target.name != _OF_CALLS:
                 found[node.target.name.removeprefix("py.")] += map(str, node.args)
         floats, lists, tensors, some, plain, dicts = (
             frozenset(found[name]) for name in (FLOAT_ONLY, LIST_ONLY, TENSOR_ONLY, SOME_FLOAT, PLAIN_ONLY, DICT_ONLY)
         )
         ordered, keywords = frozenset(found[KEY_ORDER]), tuple(found[KEYWORD_ORDER])
-        return Marks(ordered, keywords, floats, lists, tensors, some, fields, plain, dicts, numbers)
+        held = plain, dicts, numbers, frozenset(exact), classes
+        return Marks(ordered, keywords, floats, lists, tensors, some, fields, *held)
 
     @property
     def ask_for_more(self) -> bool:
         """Whether `check` has anything to do."""
-        return bool(self.keywords or self.floats or self.some or self.plain or self.dicts or self.numbers)
+        return bool(self.keywords or self.floats or self.some or self.plain or self.dicts or self.numbers or self.exact)
 
     def check_class(self, name: str, value: Any, kind: Any) -> None:
         """Refuses a value whose class the function would see, and the pipeline does not."""
         wanted = list if name in self.lists else torch.Tensor if name in self.tensors else None
         if wanted is list and type(value) is list and isinstance(kind, ListType):
             value = next(_tuples(kind, value), value)
+        if wanted is torch.Tensor and isinstance(kind, ListType):
+            value = next((each for each in _tensors(value) if type(each) is not torch.Tensor), None)
         if wanted is not None and type(value) is not wanted and isinstance(value, tuple | torch.Tensor):
             fix = "Pass a list." if wanted is list else "Pass x.data, which is a plain tensor."
             raise _of_class(value, name, wanted.__name__, fix)
@@ -127,11 +142,14 @@ class Marks:
             raise SignatureError(
                 "the arguments are in another order, on which the answer depends", got=given, expected=self.keywords
             )
-        for parameter in parameters.items if self.plain or self.dicts else ():
-            if parameter.name in self.plain | self.dicts and parameter.name in feed:
-                strict = parameter.name in self.dicts, parameter.name in self.plain
+        for parameter in parameters.items if self.plain or self.dicts or self.exact else ():
+            if parameter.name in self.plain | self.dicts | self.exact and parameter.name in feed:
+                strict = Strict(
+                    parameter.name in self.dicts, parameter.name in self.plain, parameter.name in self.exact, convert
+                )
                 for value, wanted in self._unlike(strict, parameter.tree, feed[parameter.name], parameters):
-                    raise _of_class(value, parameter.name, wanted, f"Pass {wanted}(value).")
+                    fix = f"Pass {wanted}({'*' * isinstance(value, tuple)}value)." if wanted not in _PLAIN else ""
+                    raise _of_class(value, parameter.name, wanted, fix or f"Pass {wanted}(value).")
         for parameter in parameters.items if self.numbers and not convert else ():
             for name, value in _numpy_numbers(parameter.tree, feed.get(parameter.name), parameters):
                 self._refuse_number(name, value)
@@ -153,12 +171,12 @@ class Marks:
             )  # fmt: skip
 
     def _unlike(
-        self, strict: tuple[bool, bool], form: Any, value: Any, parameters: Parameters, name: str = "", path: str = ""
+        self, strict: Strict, form: Any, value: Any, parameters: Parameters, name: str = "", path: str = ""
     ) -> Iterator[tuple[Any, str]]:
-        """What is given for a tuple or a dict and is of a class of its own, with the name of the plain one.
+        """What is given for a container and is of a class that shows, with the name of the class that it should have.
 
         Args:
-            strict: whether a dict may be of no subclass, and whether a tuple may be of none.
+            strict: how near it must be.
             form: a tree of a parameter, or a type in it.
             value: what is given for it.
             parameters: those of the pipeline.
@@ -170,21 +188,29 @@ class Marks:
             case Slot(index):
                 name, parts = parameters.names[index], [(parameters.types[index], value, "")]
             case ListType(item) if isinstance(value, list | tuple):
+                yield from strict.unlike_list(value)
                 parts = [(item, each, f"{path}[]") for each in value]
             case Record():
+                yield from strict.unlike_record(value, form.name)
                 parts = [(*pair, path) for pair in zip(form.items, value, strict=False)]
-            case tuple() | list():
-                own = isinstance(value, tuple) and type(value) is not tuple
-                if own and strict[1] and isinstance(form, tuple) and path not in self.fields.get(name, {}):
-                    yield value, "tuple"
+            case tuple():
+                if path in self.fields.get(name, {}):
+                    yield from strict.unlike_record(value, self.classes.get((name, path), ""))
+                else:
+                    yield from strict.unlike_tuple(value)
                 pairs = enumerate(zip(form, value, strict=False))
                 parts = [(inner, part, f"{path}[{number}]") for number, (inner, part) in pairs]
+            case list():
+                yield from strict.unlike_list(value)
+                parts = [(*pair, f"{path}[{number}]") for number, pair in enumerate(zip(form, value, strict=False))]
             case dict():
-                if type(value) is not dict and (strict[0] or hasattr(type(value), "__missing__")):
-                    yield value, "dict"
+                yield from strict.unlike_dict(value)
                 parts = [(inner, value[key], f"{path}[{key!r}]") for key, inner in form.items()]
         for inner, part, place in parts:
             yield from self._unlike(strict, inner, part, parameters, name, place)
+
+
+_PLAIN = ("tuple", "list", "dict")
 
 
 def _of_class(value: Any, name: str, wanted: str, fix: str) -> SignatureError:
@@ -213,6 +239,15 @@ def _tuples(kind: Any, value: Any) -> Iterator[tuple[Any, ...]]:
             yield from (each for key, inner in kind.items() for each in _tuples(inner, value.get(key)))
         case tuple() | list():
             yield from (each for inner, part in zip(kind, value, strict=True) for each in _tuples(inner, part))
+
+
+def _tensors(value: Any) -> Iterator[torch.Tensor]:
+    """Those in a value, at any depth."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+    for part in parts:
+        yield from _tensors(part)
 
 
 def _all_tuples(kind: Any, value: Any, where: str, path: str) -> Iterator[tuple[str, str, Any]]:

@@ -113,10 +113,10 @@ GRADIENTS = ("grad_mode", "own_backward")
 
 (
     KEY_ORDER, KEYWORD_ORDER, FLOAT_ONLY, LIST_ONLY, TENSOR_ONLY, SOME_FLOAT, ON_ACCELERATOR, LEFT_OUT, ITEM_FIELDS,
-    PLAIN_ONLY, NOT_OF_NUMPY, DICT_ONLY,
+    PLAIN_ONLY, NOT_OF_NUMPY, DICT_ONLY, NO_SUBCLASS,
 ) = MARKS = (
     "key_order", "keyword_order", "float_only", "list_only", "tensor_only", "some_float", "on_accelerator", "left_out",
-    "item_fields", "plain_only", "not_of_numpy", "dict_only",
+    "item_fields", "plain_only", "not_of_numpy", "dict_only", "no_subclass",
 )  # fmt: skip
 """Nodes that say of inputs what a call must keep to, an order of keys or a class, and on which device they belong; and
 what answers where some of them are left out."""

@@ -47,6 +47,14 @@ class ItemForm:
             if form is not None:
                 yield from form.fields(path + ("[]" if self.kind is list else f"[{key!r}]"))
 
+    def names(self, path: str = "[]") -> Iterator[tuple[str, str]]:
+        """The names of the classes of named tuples, each with the path to them."""
+        if hasattr(self.kind, "_fields"):
+            yield path, self.kind.__name__
+        for key, form in self.parts:
+            if form is not None:
+                yield from form.names(path + ("[]" if self.kind is list else f"[{key!r}]"))
+
     def given(self, item: Any, recorder: Recorder | None) -> Any:
         """What the function gets for what a graph holds."""
         if self.kind is np.ndarray:

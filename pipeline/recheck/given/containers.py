@@ -65,6 +65,12 @@ def holds_others(tree: Any) -> bool:
     return any(type(item) is tuple or isinstance(item, dict) or holds_others(item) for item in items)
 
 
+def holds_any(tree: Any) -> bool:
+    """Whether a tree of arguments holds a tuple, a list or a dict."""
+    items = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
+    return any(isinstance(item, tuple | list | dict) for item in items)
+
+
 def _made_up() -> int:
     return 7
 

@@ -83,14 +83,14 @@ class Objects:
         known: what is left out.
 
     Attributes:
-        functions: the user's own functions among what was found.
-        ops: the ops among it.
+        functions: the user's own functions among what was found, `ops` and `classes` those among it.
         ends_early: whether there was more than was looked at.
     """
 
     def __init__(self, process: Any, most: int = MOST_OBJECTS, known: Iterable[Any] = ()) -> None:
         self.functions: list[FunctionType] = []
         self.ops: list[InferenceOp] = []
+        self.classes: list[type] = []
         self._ours: list[Any] = []
         self._places: list[Location] = []
         self._arrays: list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], Location]] = []
@@ -227,6 +227,7 @@ class Objects:
             if kind not in _CONTAINERS:
                 self._object(thing)
         elif isinstance(thing, type):
+            self.classes.append(thing)
             self._class(thing)
         elif found := access(thing) or pickled(thing):
             self._add(*found, thing if found[0] in BYTES and not isinstance(thing, IOBase) else None)
