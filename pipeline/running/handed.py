@@ -48,7 +48,7 @@ class Looking:
 
 
 @frozen_object
-class Strict:
+class KeptClasses:
     """How near the classes of the containers of a parameter must be to those of its example.
 
     Attributes:

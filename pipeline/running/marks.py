@@ -33,7 +33,7 @@ from ...ops.graph.operators.names import (
 )
 from ...ops.graph.program import Parameters, Slot
 from ...ops.graph.types import ListType, ScalarType
-from .handed import Strict
+from .handed import KeptClasses
 
 _OF_CALLS = f"py.{LEFT_OUT}"  # `ways_of` reads it
 
@@ -144,7 +144,7 @@ class Marks:
             )
         for parameter in parameters.items if self.plain or self.dicts or self.exact else ():
             if parameter.name in self.plain | self.dicts | self.exact and parameter.name in feed:
-                strict = Strict(
+                strict = KeptClasses(
                     parameter.name in self.dicts, parameter.name in self.plain, parameter.name in self.exact, convert
                 )
                 for value, wanted in self._unlike(strict, parameter.tree, feed[parameter.name], parameters):
@@ -171,7 +171,7 @@ class Marks:
             )  # fmt: skip
 
     def _unlike(
-        self, strict: Strict, form: Any, value: Any, parameters: Parameters, name: str = "", path: str = ""
+        self, strict: KeptClasses, form: Any, value: Any, parameters: Parameters, name: str = "", path: str = ""
     ) -> Iterator[tuple[Any, str]]:
         """What is given for a container and is of a class that shows, with the name of the class that it should have.
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...ops.graph.graph import Constant, Graph, Literal, Node, Operator, Record, Value
+from ...ops.graph.graph import Constant, Graph, Literal, Record, Value
 from ...ops.graph.program import REQUIRED, Parameters, Slot
 from ...ops.graph.types import ListType, ScalarType, TensorType, Type
+from .arrays.array_types import ArrayTypes
 from .container_kinds import containers
 
 Path = tuple[str | int, ...]
 FIXED = "fixed"
-_LIKE_ARRAYS = frozenset(("py.add", "py.sub", "py.mul", "py.truediv", "py.neg", "py.abs"))
-_AS_ARRAY = ("torch.Tensor.numpy", "numpy.asarray", "numpy.array")
 
 
 @dataclass(frozen=True)
@@ -27,8 +26,8 @@ class SignatureField:
         kind: ``"tensor"``; ``"int"``, ``"float"``, ``"bool"``, ``"complex"``, ``"str"``, ``"strings"`` (a list of
             them); ``"array"`` of numpy; ``"list"``, one of any length whose items are alike; ``"any"``, what data
             decides: a number, a list, a dict; ``"fixed"``, which never changes.
-        dtype: of a tensor, torch's name such as ``"float32"``, and of an array that is one, or such with numbers; None
-            for anything else.
+        dtype: of a tensor, torch's name such as ``"float32"``, and of an array that functions of numpy make whose
+            sizes follow from those of others; None for anything else.
         shape: of a tensor, and of such an array: a number is a fixed size, a string such as ``"N"`` or ``"2*N"`` a free
             one, and equal strings are equal sizes; None is a size that data decides. None for anything else.
         default: the value where an input is not given; None as well where it must be. Of a fixed field its only value.
@@ -69,7 +68,7 @@ def input_fields(parameters: Parameters) -> list[SignatureField]:
 
 def output_fields(graph: Graph) -> list[SignatureField]:
     """The outputs of a pipeline, those in containers each for itself; the default of a fixed one is its value."""
-    found, held, arrays = [], containers(graph), arrays_of(graph)
+    found, held, arrays = [], containers(graph), ArrayTypes(graph).found
     for path, leaf in _walk(graph.output, ()):
         kind = type_of_output(leaf)
         name = _name(("out", *path))
@@ -82,30 +81,6 @@ def output_fields(graph: Graph) -> list[SignatureField]:
             field = replace(field, kind=known.kind) if text else replace(field, type=str(known))
         found.append(field)
     return found
-
-
-def arrays_of(graph: Graph) -> dict[int, TensorType]:
-    """The arrays of numpy that are a tensor as it is, or such with numbers, by their ids: the type of that tensor."""
-    inputs = {id(value) for value in graph.inputs}
-    found: dict[int, TensorType] = {}
-    for node in graph.nodes:
-        kind = node.args[0].type if len(node.args) == 1 and isinstance(node.args[0], Value) else None
-        named = isinstance(node.target, Operator) and node.target.name in _AS_ARRAY and not node.kwargs
-        if named and isinstance(kind, TensorType):  # sizes on the way are those of the example
-            known = kind.shape if id(node.args[0]) in inputs else ("?",) * len(kind.shape)
-            found[id(node.output)] = TensorType(kind.dtype, known)
-        elif isinstance(node.output, Value) and (made := _with_numbers(node, found)) is not None:
-            found[id(node.output)] = made
-    return found
-
-
-def _with_numbers(node: Node, arrays: Mapping[int, TensorType]) -> TensorType | None:
-    """What arithmetic gives of an array of floats and constants: another one like it."""
-    kinds = [arrays.get(id(each)) for each in node.args if type(each) not in (int, float)]
-    if not isinstance(node.target, Operator) or node.target.name not in _LIKE_ARRAYS or len(kinds) != 1:
-        return None
-    kind = kinds[0]
-    return kind if kind is not None and kind.shape and kind.dtype.startswith("float") else None
 
 
 def type_of_output(leaf: Any) -> Type | None:

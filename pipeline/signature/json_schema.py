@@ -8,8 +8,9 @@ from typing import Any
 from ...ops.graph.graph import Graph, Literal, Record
 from ...ops.graph.program import Parameters, Slot
 from ...ops.graph.types import ListType, TensorType, Type
+from .arrays.array_types import ArrayTypes
 from .container_kinds import DictType, OptionalType, containers
-from .fields import arrays_of, type_of_output
+from .fields import type_of_output
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _SCALARS: dict[str, dict[str, Any]] = {
@@ -39,7 +40,7 @@ def json_schema(name: str, parameters: Parameters, graph: Graph) -> dict[str, An
         "type": "object",
         "properties": {
             "inputs": inputs,
-            "outputs": _tree(graph.output, _output({**arrays_of(graph), **containers(graph)})),
+            "outputs": _tree(graph.output, _output({**ArrayTypes(graph).found, **containers(graph)})),
         },
     }
 

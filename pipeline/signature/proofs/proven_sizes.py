@@ -23,6 +23,7 @@ from ....ops.lowering.patches.silence import Silence
 from ...recheck.sizes import forget_contradicted, forget_cut_numbers, results
 from .counted_rows import prove_rows
 from .fake_runs import DRAWS, FakeRuns, letters_of
+from .past_arrays import past_arrays, tensors_behind
 from .staying_numbers import numbers_that_stay
 from .symbolic_run import SymbolicRun
 from .unknown_numbers import needed_for, without_numbers
@@ -39,6 +40,7 @@ def prove_sizes(graph: Graph, parameters: Parameters, leaves_of_example: Sequenc
         parameters: how it is called.
         leaves_of_example: the flat inputs.
     """
+    graph = past_arrays(graph)
     deny_sizes(graph, parameters, leaves_of_example)
     prove_rows(graph)
     _prove_unknown(graph, leaves_of_example)
@@ -46,7 +48,7 @@ def prove_sizes(graph: Graph, parameters: Parameters, leaves_of_example: Sequenc
 
 
 def _prove_unknown(graph: Graph, leaves_of_example: Sequence[Any]) -> None:
-    unknown = [value for value in leaves(graph.output) if isinstance(value, Value) and _lacks(value)]
+    unknown = [value for value in _results(graph) if _lacks(value)]
     cut = [found[1] for node in graph.nodes if is_cut(node) and (found := cut_size(node)) and _lacks(found[1])]
     free = any(isinstance(v.type, TensorType) and any(isinstance(s, str) for s in v.type.shape) for v in graph.inputs)
     if not ((unknown or cut) and free):
@@ -64,7 +66,7 @@ def deny_sizes(graph: Graph, parameters: Parameters, leaves_of_example: Sequence
     The second recording has one row more: a size that grew with it, as that of ``a.reshape(-1, b.shape[1])`` does, need
     not be the number of rows.
     """
-    named = [value for value in leaves(graph.output) if isinstance(value, Value) and _has_letter(value)]
+    named = list(filter(_has_letter, _results(graph)))
     for value in named[:MOST_RESULTS]:
         part = needed_for(value, graph)
         if not _runs_without_data(part):
@@ -78,7 +80,7 @@ def deny_sizes(graph: Graph, parameters: Parameters, leaves_of_example: Sequence
 
 def _deny_cut(graph: Graph, leaves_of_example: Sequence[Any]) -> None:
     """Hides numbers that a size of one or none contradicts, which a run on symbols takes for special."""
-    numbered = [value for value in leaves(graph.output) if isinstance(value, Value) and _has_number(value)]
+    numbered = list(filter(_has_number, _results(graph)))
     for value in numbered[:MOST_RESULTS]:
         part = needed_for(value, graph)
         if not _runs_without_data(part):
@@ -108,6 +110,11 @@ def _prove(graph: Graph, leaves_of_example: Sequence[Any]) -> None:
                 named = (n if dim in stay else sizes.named(n) for dim, n in enumerate(found.shape))
                 pairs = zip(kind.shape, named, strict=True)
                 value.type = TensorType(kind.dtype, tuple(n if s == "?" else s for s, n in pairs))
+
+
+def _results(graph: Graph) -> list[Value]:
+    """The results, and the tensors of which some are arrays."""
+    return [*(leaf for leaf in leaves(graph.output) if isinstance(leaf, Value)), *tensors_behind(graph)]
 
 
 def _free(value: Value) -> list[int]:
