@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -159,3 +160,59 @@ def test_a_normalized_tensor_that_is_put_into_an_input_is_a_write() -> None:
 
     mod = tracepack.trace(process, torch.rand(3), torch.rand(3))
     assert mod.signature.startswith("(x: f32[N], out: f32[M] (written))")
+
+
+def by_list(x: Any, index: Any) -> Any:
+    y = x[[0, 1]]
+    y += 1
+    return y
+
+
+def by_copy(x: Any, index: Any) -> Any:
+    y = torch.empty_like(x)
+    y.copy_(x)
+    y[0] = 1
+    return y
+
+
+def by_sum(x: Any, index: Any) -> Any:
+    y = torch.zeros(3, 3)
+    y += x
+    y[0] = 1
+    return y
+
+
+def by_row(x: Any, index: Any) -> Any:
+    y = x[index[0]]
+    y += 1
+    return y
+
+
+OF_COPIES = {
+    "a list": (by_list, False),
+    "copy_": (by_copy, False),
+    "+=": (by_sum, False),
+    "a mask": (lambda x, index: x[x > 0.5].add_(1), False),
+    "a tensor": (lambda x, index: x[1:, index].add_(1), False),
+    "to": (lambda x, index: x.to(torch.float32, copy=True).add_(1), False),
+    "to by place": (lambda x, index: x.to(torch.float32, False, True).add_(1), False),
+    "an array": (lambda x, index: torch.from_numpy(x.numpy()[index.numpy()]).add_(1), False),
+    "no copy": (lambda x, index: x.to(torch.float32, copy=False).add_(1), True),
+    "a number": (lambda x, index: x[1].add_(1), True),
+    "a number of a tensor": (by_row, True),
+    "an array without rank": (lambda x, index: x[index.numpy().sum()].add_(1), True),
+    "another axis": (lambda x, index: x[None, :, 1].add_(1), True),
+    "itself": (lambda x, index: x.add_(1)[1].mul_(2), True),
+}
+
+
+@pytest.mark.parametrize("name", OF_COPIES)
+def test_a_copy_that_is_written_is_no_argument(name: str) -> None:
+    function, writes = OF_COPIES[name]
+    x, index = torch.rand(3, 3), torch.tensor([1])
+    mod = tracepack.trace(function, x.clone(), index)
+    assert ("(written)" in mod.signature) == writes
+    mine, its = x.clone(), x.clone()
+    assert function(mine, index).equal(mod(its, index))
+    assert mine.equal(its)
+    assert mine.equal(x) != writes

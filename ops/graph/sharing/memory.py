@@ -16,7 +16,15 @@ from ..graph import BodyCall, Constant, Graph, Node, Operator, Value
 from ..operators.names import CODE, FRESH, RESHAPES, WRITES, WRITES_ANY, effect
 from ..traverse import leaves, subgraphs, uses
 from ..types import ARRAY, BOOL, FLOAT, INT, STR, STRINGS, ListType, TensorType
-from .written_arguments import COPYING, RESHAPING_BY_OPTION, is_norm, receivers, statistics, writes_by_option
+from .written_arguments import (
+    RESHAPING_BY_OPTION,
+    copies,
+    gives_first,
+    is_norm,
+    receivers,
+    statistics,
+    writes_by_option,
+)
 
 Place = int | Constant
 """An input of the graph by its number, or a constant."""
@@ -282,9 +290,9 @@ class _Follower:
         if kind == RESHAPES or (name in RESHAPING_BY_OPTION and writes_by_option(node, name)):
             self.reshaped += first
         self.written += _shared([*receivers(node, name), *statistics(node, name)])
-        is_new = kind == FRESH or (name in COPYING and node.kwargs.get("copy", True) is True)
-        if not is_new or _hands_on(node, name):
-            self._define(_not_own(node) if name == CODE else leaves(node.output), given)
+        if not (kind == FRESH or copies(node, name)) or _hands_on(node, name):
+            results = _not_own(node) if name == CODE else leaves(node.output)
+            self._define(results, first if gives_first(node, name) else given)
 
     def _define(self, results: Iterable[Any], sources: list[Any]) -> None:
         values = [value for value in results if value is not None]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..graph import Constant, Node, Value
-from ..operators.names import OF_ARRAYS
+from ..operators.names import OF_ARRAYS, WRITES, effect
 from ..traverse import leaves
+from ..types import ARRAY, TensorType
 
 COPYING = ("numpy.array", "numpy.meshgrid")
 """Functions that give new memory unless an option asks for a copy only where one is needed."""
@@ -88,3 +89,35 @@ def writes_by_option(node: Node, name: str) -> bool:
         place = INPLACE_AT.get(name.rpartition(".")[2], len(node.args))
         return any(option is not False for option in node.args[place : place + 1])
     return False
+
+
+_INDEXING = ("py.getitem", "torch.Tensor.__getitem__")
+
+
+def copies(node: Node, name: str) -> bool:
+    """Whether a node that may give a view gives new memory: it is asked for a copy, or indexed by lists or tensors."""
+    if name in COPYING:
+        return node.kwargs.get("copy", True) is True
+    if name == "torch.Tensor.to":
+        by_place = len(node.args) == 4 and node.args[3] is True and getattr(node.args[1], "kind", "") == "dtype"
+        return node.kwargs.get("copy") is True or by_place
+    kind = _type(node.args[0]) if name in _INDEXING and len(node.args) == 2 else None
+    if not (isinstance(kind, TensorType) or kind == ARRAY):
+        return False
+    index = node.args[1] if isinstance(node.args[1], tuple) else (node.args[1],)
+    return any(isinstance(part, list) or _chooses(_type(part), kind) for part in index)
+
+
+def _chooses(part: Any, indexed: Any) -> bool:
+    """Whether a part of an index chooses rows or elements; one number gives a view, of arrays also one without rank."""
+    return (part == ARRAY and indexed == ARRAY) or (isinstance(part, TensorType) and len(part.shape) > 0)
+
+
+def _type(thing: Any) -> Any:
+    return thing.type() if isinstance(thing, Constant) else thing.type if isinstance(thing, Value) else None
+
+
+def gives_first(node: Node, name: str) -> bool:
+    """Whether an operator that writes gives the tensor that it writes, in which nothing of the others is left."""
+    kind = _type(node.args[0]) if node.args and name.startswith(("torch.Tensor.", "aten.", "py.i")) else None
+    return (isinstance(kind, TensorType) or kind == ARRAY) and effect(name) == WRITES
