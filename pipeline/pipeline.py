@@ -20,6 +20,7 @@ from ..ops.runtime.placement import place_all, present
 from ..ops.runtime.user_code import user_stacklevel
 from .opening import Origin, carried, opened_again
 from .optimizing.optimizable import Optimizable
+from .running.handed import not_one_dict
 
 
 class Pipeline(Optimizable):
@@ -76,13 +77,15 @@ class Pipeline(Optimizable):
 
     # -- running ---------------------------------------------------------------------------------------------
 
-    def run(self, feed: Mapping[str, Any]) -> Any:
+    def run(self, /, feed: Mapping[str, Any] | None = None, *more: Any, **named: Any) -> Any:
         """Runs the pipeline on named inputs.
 
         Args:
             feed: for each name of `input_names` a tensor, a numpy array or a DLPack object (both without a copy on
                 the CPU, but for arrays with negative strides), a number or strings, in the containers that the
                 function was traced with.
+            *more: nothing; it is there for an error that shows the form.
+            **named: nothing, too.
 
         Returns:
             What the function returns, in the same containers, without gradients.
@@ -99,6 +102,9 @@ class Pipeline(Optimizable):
             >>> mod.run({"x": torch.ones(2)})
             tensor([2., 2.])
         """
+        if feed is None or more or named:
+            given = [*(type(each).__name__ for each in (feed, *more) if each is not None), *(f"{n}=…" for n in named)]
+            raise not_one_dict(self.program.parameters.items, f"run({', '.join(given)})")
         return self._runner.run(feed)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:

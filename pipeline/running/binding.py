@@ -18,7 +18,7 @@ from ...ops.graph.text import plain_text
 from ...ops.graph.traverse import map_leaves
 from ...ops.graph.types import STRINGS, ListType, TensorType, Type
 from ...ops.runtime.checks import check_item, not_a_tensor, wrong_keys
-from .handed import Looking, is_mapping, is_sequence, overrides_operators
+from .handed import Looking, is_mapping, is_sequence, not_one_dict, overrides_operators
 from .marks import Marks
 from .stand_ins import fix_of, fixed, is_device, is_traced_list, items_of, named, plain_value, same, tensor_of_array
 
@@ -95,7 +95,7 @@ class Binding:
 
     def _check_keys(self, feed: Mapping[str, Any]) -> None:
         if not isinstance(feed, Mapping):
-            raise SignatureError("run takes a dict of inputs", got=type(feed).__name__, expected=self._listing())
+            raise not_one_dict(list(self._parameters.items), type(feed).__name__, self._listing())
         names = {parameter.name for parameter in self._parameters.items}
         for unknown in sorted(map(str, feed.keys() - names)):
             raise SignatureError("unknown input", where=f"input {unknown!r}", expected=self._listing())

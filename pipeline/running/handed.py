@@ -13,6 +13,7 @@ import torch
 
 from ...ops.graph.errors import SignatureError, TracepackError
 from ...ops.graph.frozen_class import frozen_object
+from ...ops.graph.program import Parameter
 from ...ops.runtime.interrupts.alarm import is_of_handler
 from ...ops.runtime.user_code import is_installed
 
@@ -45,6 +46,24 @@ class Looking:
             got=f"an object that raises {type(error).__name__}",
             expected="tensors, arrays, numbers, strings, and tuples, lists and dicts of them",
         ) from error
+
+
+class DictExpectedError(SignatureError, TypeError):
+    """`run` was not given one dict, which Python calls a TypeError where the names do not fit."""
+
+
+def not_one_dict(parameters: Sequence[Parameter], got: str, expected: str = "") -> DictExpectedError:
+    """The error of a `run` that was called as the function is; it shows both forms.
+
+    Args:
+        parameters: those of the pipeline.
+        got: what was given.
+        expected: the signature.
+    """
+    names = [parameter.name for parameter in parameters if parameter.required] or [each.name for each in parameters]
+    feed, call = (", ".join(form.format(name) for name in names) for form in ('"{0}": {0}', "{0}={0}"))
+    fix = f"Write mod.run({{{feed}}}), or mod({call})."
+    return DictExpectedError("run takes one dict of inputs", got=got, expected=expected or None, fix=fix)
 
 
 @frozen_object

@@ -113,7 +113,7 @@ def test_bad_values_name_the_input(cell):
     ]:
         with pytest.raises(tracepack.SignatureError, match=text):
             mod.run({"x": x, "h": value})
-    with pytest.raises(tracepack.SignatureError, match="run takes a dict of inputs; got list"):
+    with pytest.raises(tracepack.SignatureError, match="run takes one dict of inputs; got list"):
         mod.run([x, x])
     with pytest.raises(tracepack.SignatureError, match="too many arguments; got 3"):
         mod(x, x, x)
@@ -160,3 +160,20 @@ def test_gradients_of_inputs_play_no_part(cell):
     assert not result.requires_grad
     assert torch.is_grad_enabled()
     assert mod(torch.nn.Parameter(torch.rand(3, 4))).grad_fn is None
+
+
+def test_a_run_that_is_called_as_the_function_shows_both_forms() -> None:
+    mod = tracepack.trace(lambda x, y=None: x * 2, torch.ones(3))
+    for call, got in (
+        (lambda: mod.run(x=torch.ones(2)), r"run\(x=…\)"),
+        (lambda: mod.run(torch.ones(2)), "Tensor; expected .*"),
+        (lambda: mod.run(torch.ones(2), 1), r"run\(Tensor, int\)"),
+        (lambda: mod.run(), r"run\(\)"),
+        (lambda: mod.run(self=1), r"run\(self=…\)"),
+    ):
+        form = r'Write mod.run\(\{"x": x\}\), or mod\(x=x\)'
+        with pytest.raises(
+            tracepack.SignatureError, match=f"run takes one dict of inputs; got {got}. {form}"
+        ) as caught:
+            call()
+        assert isinstance(caught.value, TypeError)
