@@ -49,7 +49,8 @@ def load(
             input, as `torch.tensor` does. Nothing is converted for a pipeline that may
             write into its inputs; a warning says so.
         grad: keeps gradients, so that the pipeline trains on: its parameters become copies of its own, which
-            `Pipeline.weights` gives to an optimizer, and `save` writes as they then are.
+            `Pipeline.weights` gives to an optimizer, and `save` writes as they then are, together with what runs have
+            changed in buffers, such as the running statistics of a batch normalisation (`script(training=True)`).
         budget: what each run may spend: ``{"seconds": 2.0, "bytes": 1 << 30}``, or one of the two. Bytes count all
             tensors, arrays, texts and lists that the operators of a run make. It is checked between operators, which
             costs some microseconds each; without a budget nothing is checked.

@@ -240,7 +240,9 @@ class Pipeline(Optimizable):
     ) -> None:
         """Writes the pipeline with all that it needs into one file; a failed save leaves no file, or the old one.
 
-        Saving the same pipeline twice gives the same bytes.
+        Saving the same pipeline twice gives the same bytes. One that trains (`load(..., grad=True)`) is written with
+        the running statistics, and other buffers that its models changed, as they are now; any other one begins with
+        those of the trace, or of its file.
 
         Args:
             path: the file, by custom ``*.tpk``, or a binary file object.
@@ -265,15 +267,24 @@ class Pipeline(Optimizable):
             >>> tracepack.load(path).run({"x": torch.ones(2)})
             tensor([2., 2.])
         """
+        if self._held is not None:
+            self._held.warn()
+        if self._runner.plan.moved():  # or the file would hold other weights than gave its golden examples
+            self._runner = self._new_runner(self._runner.state())
+        if not (self.grad and self.stateful):
+            self._save(path, examples, tolerance, metadata)
+            return
+        from .training import trained_state
+
+        with self._runner.lock, trained_state(self.graph, self._runner.state(), _generators(self.graph)):
+            self._save(path, examples, tolerance, metadata)
+
+    def _save(self, path: Any, examples: Any, tolerance: float | None, metadata: Mapping[str, Any] | None) -> None:
         from ..serialization.golden import kept_examples
         from ..serialization.program import save_program
         from ..serialization.user_metadata import check_metadata
         from .comparing.golden import golden_terms, record_examples
 
-        if self._held is not None:
-            self._held.warn()
-        if self._runner.plan.moved():  # or the file would hold other weights than gave its golden examples
-            self._runner = self._new_runner(self._runner.state())
         kept, kept_tolerance = kept_examples(self.program.source) if examples is None else ([], None)
         recorded = list(record_examples(self, kept if examples is None else examples, self._plain))
         if tolerance is not None and not recorded:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -11,6 +12,7 @@ from ..ops.graph.errors import RecordError
 from ..ops.graph.graph import Constant, Graph, Operator
 from ..ops.graph.operators.names import CODE
 from ..ops.graph.traverse import bodies, own_constants, subgraphs, walk
+from ..ops.runtime.state import State, named
 
 
 def make_trainable(held: Sequence[Constant], origins: Sequence[Any]) -> None:
@@ -67,6 +69,27 @@ def require_gradients(graph: Graph) -> None:
                     where=str(node.line or where),
                     fix="Load it without grad=True, or write the loop with tracepack.while_loop.",
                 )
+
+
+@contextmanager
+def trained_state(graph: Graph, state: State, kept: Sequence[Constant]) -> Iterator[None]:
+    """Makes what runs have changed the initial state, until the block ends: what a file of it begins with.
+
+    Args:
+        graph: the graph.
+        state: its present state.
+        kept: what stays as it was before the first run, such as generators.
+    """
+    before = [(thing, thing.tensor) for _, thing in named(graph) if isinstance(thing, Constant)]
+    try:
+        values = state.read(graph)
+        for name, thing in named(graph):
+            if isinstance(thing, Constant) and not any(thing is each for each in kept):
+                thing.tensor = values[name].to(thing.tensor.device)
+        yield
+    finally:
+        for thing, tensor in before:
+            thing.tensor = tensor
 
 
 def _named(graph: Graph) -> Iterator[tuple[str, Constant]]:

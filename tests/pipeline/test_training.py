@@ -78,3 +78,40 @@ def test_inputs_get_gradients_and_other_loads_stay_as_they_are(packed):
     assert torch.equal(other(x), before)
     assert other.weights() == {}
     assert not before.requires_grad
+
+
+def test_running_statistics_are_saved_as_they_were_trained() -> None:
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4), torch.nn.Linear(4, 1))
+    op, file = tracepack.script(net, name="net", training=True), io.BytesIO()
+    generator = torch.Generator().manual_seed(3)
+
+    def noisy(x: torch.Tensor) -> torch.Tensor:
+        return op(x) + torch.rand(1, generator=generator)
+
+    tracepack.trace(noisy, torch.rand(8, 3)).save(file, examples=[{"x": torch.rand(4, 3)}])
+    mod = tracepack.load(file.getvalue(), grad=True)
+    first = tracepack.load(file.getvalue()).state()
+    net.train()
+    for _ in range(3):
+        x = torch.randn(8, 3) * 5 + 3
+        net(x)
+        mod(x)
+    trained = io.BytesIO()
+    mod.save(trained)
+    again = tracepack.load(trained.getvalue(), verify="golden")
+    for name in ("running_mean", "running_var", "num_batches_tracked"):
+        torch.testing.assert_close(again.state()[f"net.1.{name}"], net.get_buffer(f"1.{name}"))
+    others = first.keys() - {name for name in first if name.startswith("net.1.")}
+    assert len(others) == 1  # the generator starts as it did at the trace
+    assert all(again.state()[name].equal(first[name]) for name in others)
+    mod.reset()
+    assert mod.state()["net.1.num_batches_tracked"] == 0
+
+
+def test_the_state_of_runs_without_training_is_not_saved() -> None:
+    op, file = tracepack.script(torch.nn.BatchNorm1d(4), name="norm", training=True), io.BytesIO()
+    mod = tracepack.trace(lambda x: op(x), torch.rand(8, 4))
+    mod(torch.rand(8, 4))
+    mod.save(file)
+    assert tracepack.load(file.getvalue()).state()["norm.num_batches_tracked"] == 0
