@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import cache, wraps
 from typing import Any
 
+import numpy as np
 import torch
 
 from ...ops.lowering.autocast import AUTOCAST_QUESTIONS, is_asked_for_autocast
@@ -175,8 +176,11 @@ def generation() -> AbstractContextManager[Any]:
     return _hooks(*places)() if places else nullcontext()
 
 
+_OF_NUMPY = np.broadcast_shapes
+
+
 def _broadcast_shapes(plain: Callable[..., Any]) -> Callable[..., Any]:
-    """`torch.broadcast_shapes`: torch's own branches on each size; that of sizes of a run is what tensors come to."""
+    """`broadcast_shapes`: torch's own branches on each size; that of sizes of a run is what tensors come to."""
 
     @wraps(plain)
     def broadcast_shapes(*shapes: Any) -> Any:
@@ -184,7 +188,8 @@ def _broadcast_shapes(plain: Callable[..., Any]) -> Callable[..., Any]:
         if active() is None or all(type(size) is int for sizes in each_sizes for size in sizes):
             return plain(*shapes)
         broadcast: Any = torch.broadcast_tensors
-        return broadcast(*(torch.zeros(()).expand(sizes) for sizes in each_sizes))[0].shape
+        found = broadcast(*(torch.zeros(()).expand(sizes) for sizes in each_sizes))[0].shape
+        return tuple(found) if plain is _OF_NUMPY else found
 
     return broadcast_shapes
 
@@ -192,6 +197,7 @@ def _broadcast_shapes(plain: Callable[..., Any]) -> Callable[..., Any]:
 questions = Hooks(
     [
         (torch, "broadcast_shapes", _broadcast_shapes),
+        (np, "broadcast_shapes", _broadcast_shapes),
         (torch, "is_grad_enabled", _grad_mode),
         (torch, "is_inference_mode_enabled", _inference_mode),
         (torch, "get_default_dtype", _default_dtype),

@@ -39,6 +39,7 @@ from ..python.operations import active, holds_traced
 from ..redirect import stand_in_of
 from .base64_calls import OF_BASE64, from_bytes, fromhex
 from .given_functions import recorded
+from .operator_calls import OF_OPERATOR
 from .orders import OF_ORDERS
 from .tallies import counted, flattened, from_keys
 from .values.dates import CLASSES
@@ -325,7 +326,7 @@ MODULES: dict[str, tuple[Any, dict[str, Callable[..., Any]]]] = {
     "reduce": (functools, {"reduce": reduce}),
     "accumulate": (itertools, {"accumulate": accumulate}),
     **{name: (itertools, {name: function}) for name, function in OF_ITERABLES.items()},
-    **{name: (module, {name: function}) for name, (module, function) in OF_ORDERS.items()},
+    **{name: (module, {name: function}) for name, (module, function) in (OF_ORDERS | OF_OPERATOR).items()},
     **{name: (base64, {name: function}) for name, function in OF_BASE64.items()},
     **{name: (module, {name: function}) for name, (module, function) in OF_IDENTITY.items()},
     "fromhex": (bytes, {"fromhex": fromhex}),

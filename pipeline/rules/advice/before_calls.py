@@ -31,7 +31,8 @@ _FUNCTIONS = (
     "numpy.random.permutation",
 )  # fmt: skip
 _RECORDED = (
-    "textwrap.shorten", "string.ascii_letters", "string.ascii_lowercase", "string.ascii_uppercase", "string.digits",
+    "textwrap.shorten", "textwrap.fill", "textwrap.dedent", "textwrap.indent",
+    "string.ascii_letters", "string.ascii_lowercase", "string.ascii_uppercase", "string.digits",
     "string.punctuation", "string.whitespace", "string.capwords", "sys.maxsize", "sys.float_info",
 )  # fmt: skip
 _BY_MOMENT = (

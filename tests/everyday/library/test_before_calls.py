@@ -18,6 +18,7 @@ import urllib.parse
 import uuid
 import warnings
 import zlib
+from difflib import get_close_matches as matched
 
 import numpy as np
 import pytest
@@ -107,10 +108,15 @@ def test_what_a_library_does_is_said_as_an_argument(name) -> None:
     assert f"Do {made} before, and pass what it gives as an argument: {defined}" in _said(process, example)
 
 
-def test_one_line_says_it_for_all_that_a_library_asks() -> None:
-    with pytest.warns(UserWarning, match="what it gives is fixed to that of the example") as found:
-        tracepack.trace(closest, "opn")
-    assert len(found) == 1
+@pytest.mark.parametrize(
+    "process",
+    [closest, lambda word: difflib.SequenceMatcher(None, word, "open").ratio(), lambda word: matched(word, ["open"])],
+)
+def test_texts_that_are_compared_letter_by_letter_are_refused_at_once(process) -> None:
+    words = "difflib compares letter by letter, which no recording follows. Do .* before, and pass what it gives"
+    with pytest.raises(tracepack.RecordError, match=words):
+        tracepack.trace(process, "opn")
+    assert difflib.SequenceMatcher(None, "opn", "open").ratio() > 0.8
 
 
 def test_what_is_written_to_a_stream_of_its_own_is_not_said() -> None:

@@ -22,8 +22,11 @@ _FUNCTIONS: dict[str, tuple[Callable[..., str], int]] = {
     "urllib.parse.quote": (urllib.parse.quote, 12), "urllib.parse.quote_plus": (urllib.parse.quote_plus, 12),
     "urllib.parse.unquote": (urllib.parse.unquote, 1), "urllib.parse.unquote_plus": (urllib.parse.unquote_plus, 1),
     "textwrap.shorten": (lambda text, width, placeholder: textwrap.shorten(text, width, placeholder=placeholder), 2),
+    "textwrap.fill": (textwrap.fill, 100), "textwrap.dedent": (textwrap.dedent, 1),
+    "textwrap.indent": (textwrap.indent, 2),
 }  # fmt: skip
-"""A function by its name, and how many characters it makes of one at most."""
+"""A function by its name, and how many characters it makes of one at most, besides those of its other texts; of `fill`
+how often it copies one, at worst, for each hundred."""
 
 
 def text_of(name: str, text: Any, *args: Any) -> str:
@@ -31,6 +34,7 @@ def text_of(name: str, text: Any, *args: Any) -> str:
     if name not in _FUNCTIONS:
         raise GuardError("there is no such function of a text", got=repr(name)[:80], expected=", ".join(_FUNCTIONS))
     function, times = _FUNCTIONS[name]
+    times += sum(len(each) for each in args if isinstance(each, str))
     if not isinstance(text, str) or not all(isinstance(each, str | int) for each in args):
         raise GuardError(f"{name} takes a str", got=type(text).__name__)
     if len(text) * times > MOST_ITEMS:

@@ -10,6 +10,7 @@ import torch
 from torch.distributions import Distribution
 
 from ...hooks import Hooks, active
+from .compared_texts import COMPARISONS
 
 
 class _NoSizes(tuple[int, ...]):
@@ -48,5 +49,5 @@ def _validated(plain: Callable[..., None]) -> Callable[..., None]:
     return validate_sample
 
 
-samples = Hooks([(Distribution, "_validate_sample", _validated)])
-"""Shows to the recorders of all threads what values a distribution takes."""
+samples = Hooks([(Distribution, "_validate_sample", _validated), *COMPARISONS])
+"""Shows to the recorders of all threads what values a distribution takes, and what `difflib` does."""

@@ -60,6 +60,34 @@ def shorten(text: Any, width: Any, **options: Any) -> Any:
     return recorder.scalar("text", "textwrap.shorten", text, width, *given)
 
 
+def filled(text: Any, width: Any = 70, **options: Any) -> Any:
+    """Stands for `textwrap.fill`."""
+    recorder = active()
+    if recorder is None or not (is_traced(text) or is_traced(width)):
+        return textwrap.fill(text, width, **options)
+    if options:
+        recorder.refuse("textwrap.fill was given an option that is not recorded", "Give it the width only.")
+    return recorder.scalar("text", "textwrap.fill", text, width)
+
+
+def dedent(text: Any) -> Any:
+    """Stands for `textwrap.dedent`."""
+    recorder = active()
+    if recorder is None or not is_traced(text):
+        return textwrap.dedent(text)
+    return recorder.scalar("text", "textwrap.dedent", text)
+
+
+def indent(text: Any, prefix: Any, predicate: Any = None) -> Any:
+    """Stands for `textwrap.indent`."""
+    recorder = active()
+    if recorder is None or not (is_traced(text) or is_traced(prefix)):
+        return textwrap.indent(text, prefix, predicate)
+    if predicate is not None:
+        recorder.refuse("textwrap.indent was given a function, which is not recorded", "Give it the prefix only.")
+    return recorder.scalar("text", "textwrap.indent", text, prefix)
+
+
 def capwords(text: Any, sep: Any = None) -> Any:
     """Stands for `string.capwords`."""
     recorder = active()
@@ -80,6 +108,9 @@ OF_TEXTS: dict[str, tuple[ModuleType, Callable[..., Any]]] = {
     **{name: (html, _of_html(name)) for name in ("escape", "unescape")},
     **{name: (urllib.parse, _of_urls(name)) for name in ("quote", "quote_plus", "unquote", "unquote_plus")},
     "shorten": (textwrap, shorten),
+    "fill": (textwrap, filled),
+    "dedent": (textwrap, dedent),
+    "indent": (textwrap, indent),
     "capwords": (string, capwords),
 }
 """The name of a function -> its module, and what stands for it."""
