@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import traceback
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from ..graph.errors import LoweringError
 from ..graph.graph import SourceLine
@@ -25,8 +26,11 @@ def lowering_error(
         run: runs the model on the example; if that fails too, its own error is reported.
         asked: what the model asks about its export, with the line of each question.
     """
+    operator = _without_fake(error)
+    calls = _Calls(operator)
     try:
-        run()
+        with calls:
+            run()
     except Exception as own:
         return LoweringError(
             "the model itself fails on this example", where=_where(op, own), got=first_sentence(own),
@@ -60,11 +64,12 @@ def lowering_error(
             where=where,
             fix="Use torch.where or tracepack.cond(pred, true_fn, false_fn, *args) there, or torch.jit.script it.",
         )
-    if (operator := _without_fake(error)) is not None:
+    if operator is not None:
+        form = _fake_kernel(operator, calls.seen)
         return LoweringError(
             f"the operator {operator.name()} has no fake kernel, which tells torch.export the shape of what it gives",
             where=where,
-            fix=f"Register one beside the operator, with the shape that it gives: {_fake_kernel(operator)}.",
+            fix=f"Register one beside the operator, with the shape that it gives: {form}.",
         )
     return LoweringError(
         "torch.export cannot lower it",
@@ -106,20 +111,84 @@ _NO_FAKE = re.compile(r"no fake impl registered for <CustomOpDef\((\w+)::(\w+)\)
 """What torch says where an operator of `torch.library.custom_op` has none."""
 
 
-def _fake_kernel(operator: Any) -> str:
-    """Code that registers a fake kernel for an operator, one that gives the shape of its first tensor."""
+class _Calls(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch leaves it untyped
+    """Notes what an operator is given and gives in a plain run.
+
+    Args:
+        operator: the operator; None for none.
+
+    Attributes:
+        seen: the arguments by their names, and the results, of its last call.
+    """
+
+    def __init__(self, operator: Any) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+        self.operator = operator
+        self.seen: tuple[dict[str, Any], list[Any]] | None = None
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Runs any operator."""
+        found = func(*args, **(kwargs or {}))
+        if func is self.operator:
+            names = [each.name for each in func._schema.arguments]
+            results = [found] if len(func._schema.returns) == 1 else list(found or ())
+            self.seen = (dict(zip(names, args, strict=False)) | (kwargs or {}), results)
+        return found
+
+
+_DYNAMIC = "torch.library.get_ctx().new_dynamic_size()"
+
+
+def _fake_kernel(operator: Any, seen: Any) -> str:
+    """Code that registers a fake kernel for an operator: each size is one of an argument, or one that data decides.
+
+    Args:
+        operator: the operator.
+        seen: what it was given and gave; None where that is not known.
+    """
     given, made = operator._schema.arguments, operator._schema.returns
     tensors = [(each.name, str(each.type)) for each in given if "Tensor" in str(each.type)]
     first, kind = tensors[0] if tensors else ("", "")
     like = f"{first}[0]" if "[" in kind else first
     one = f"{like}.new_empty({like}.shape)" if first else "torch.empty(())"
     results = [f"[{one}]" if str(each.type).startswith("List") else one for each in made]
-    body = results[0] if len(results) == 1 else f"({', '.join(results)})"
+    if seen is not None:
+        results = [_made_like(each, dict(_named_tensors(seen[0])), seen[0]) for each in seen[1]]
+    body = (results[0] if len(results) == 1 else f"({', '.join(results)})") if made else "None"
     names = list[str]()
     for each in given:
         names += ["*"] if each.kwarg_only and "*" not in names else []
         names.append(f"{each.name}={_default(each.default_value)}" if each.has_default_value() else each.name)
     return f"torch.library.register_fake({operator.name()!r}, lambda {', '.join(names)}: {body})"
+
+
+def _named_tensors(given: Mapping[str, Any]) -> Iterator[tuple[str, torch.Tensor]]:
+    """The tensors among arguments, as code writes them."""
+    for name, value in given.items():
+        for place, each in enumerate(value) if isinstance(value, list | tuple) else ((None, value),):
+            if isinstance(each, torch.Tensor):
+                yield (name if place is None else f"{name}[{place}]"), each
+
+
+def _made_like(result: Any, tensors: Mapping[str, torch.Tensor], given: Mapping[str, Any]) -> str:
+    """Code that makes a result of the same dtype and shape."""
+    if isinstance(result, list | tuple):
+        return f"[{', '.join(_made_like(each, tensors, given) for each in result)}]"
+    if not isinstance(result, torch.Tensor):
+        return _DYNAMIC if type(result) is int else repr(result)
+    alike = [name for name, each in tensors.items() if each.shape == result.shape]
+    base = next((name for name in alike if tensors[name].dtype == result.dtype), next(iter([*alike, *tensors]), ""))
+    dtype = "" if base and tensors[base].dtype == result.dtype else f", dtype={result.dtype}"
+    if alike:
+        return f"{base}.new_empty({base}.shape{dtype})"
+    known = {size: f"{name}.shape[{dim}]" for name, each in tensors.items() for dim, size in enumerate(each.shape)}
+    known |= {value: name for name, value in given.items() if type(value) is int}
+    sizes = [
+        next((f"{n}.shape[{dim}]" for n, each in tensors.items() if each.shape[dim : dim + 1] == (size,)), "")
+        or known.get(size, _DYNAMIC)
+        for dim, size in enumerate(result.shape)
+    ]
+    return f"{base + '.new' if base else 'torch.'}{'_' * bool(base)}empty([{', '.join(sizes)}]{dtype})"
 
 
 def _default(value: Any) -> str:

@@ -75,7 +75,36 @@ def doubled(x: torch.Tensor, times: int = 1) -> torch.Tensor:
     return x * 2**times
 
 
+@torch.library.custom_op("unfaked_t::kept", mutates_args=())
+def kept(boxes: torch.Tensor, scores: torch.Tensor, least: float) -> torch.Tensor:
+    return scores.sigmoid().gt(least).nonzero()[:, 0]
+
+
+@torch.library.custom_op("unfaked_t::foremost", mutates_args=())
+def foremost(x: torch.Tensor, most: int) -> tuple[torch.Tensor, torch.Tensor]:
+    found = x.topk(most, 0)
+    return found.values.clone(), found.indices.clone()
+
+
+@torch.library.custom_op("unfaked_t::marked", mutates_args=())
+def marked(x: torch.Tensor, other: torch.Tensor | None = None) -> torch.Tensor:
+    return x > 0.5
+
+
+EXAMPLE = torch.tensor([[0.1, 0.2, 0.3, 0.4], [0.9, 0.8, 0.7, 0.6], [0.5, 0.5, 0.2, 0.9]])
+SIZE = "torch.library.get_ctx().new_dynamic_size()"
+
+
 UNFAKED = {
+    "kept": (
+        lambda x: x[kept(x, x.sum(1) - 4, 0.5)],
+        f"lambda boxes, scores, least: boxes.new_empty([{SIZE}], dtype=torch.int64))",
+    ),
+    "foremost": (
+        lambda x: foremost(x, 2)[1] + 1,
+        "lambda x, most: (x.new_empty([most, x.shape[1]]), x.new_empty([most, x.shape[1]], dtype=torch.int64)))",
+    ),
+    "marked": (lambda x: marked(x) & True, "lambda x, other=None: x.new_empty(x.shape, dtype=torch.bool))"),
     "scaled": (
         lambda x: torch.ops.unfaked_t.scaled(x, 2.0, more=3), "lambda x, by, *, more=1: x.new_empty(x.shape))"
     ),
@@ -96,10 +125,10 @@ def test_an_operator_without_a_fake_kernel_shows_one_that_runs(name):
     form = f"torch.library.register_fake('unfaked_t::{name}', {UNFAKED[name][1]}"
     text = f"the operator unfaked_t::{name} has no fake kernel, which tells torch.export the shape of what it gives. "
     with pytest.raises(tracepack.LoweringError, match="^op 'Calls', .*" + re.escape(text)) as caught:
-        tracepack.trace(tracepack.script(Calls()), torch.rand(3, 4))
+        tracepack.trace(tracepack.script(Calls()), EXAMPLE)
     assert str(caught.value).endswith(f"with the shape that it gives: {form}.")
     eval(form)
-    mod = tracepack.trace(tracepack.script(Calls()), torch.rand(3, 4))
+    mod = tracepack.trace(tracepack.script(Calls()), EXAMPLE)
     for x in (torch.rand(3, 4), torch.rand(5, 2)):
         assert torch.equal(mod(x), Calls()(x))
 
