@@ -30,16 +30,17 @@ from ...rules.tried_lines import tried_line
 from ...running.runner import may_write
 from ..python.operations import active
 from ..redirect import stand_in
-from ..source.scoping import leaves, names_read
-from ..source.shared_parts import shared_names
+from ..source.scoping import names_read
 from .called_models import CalledModel, recorded_models
 from .encoding import Encoding
 from .models.kinds_of_calls import with_kinds
 from .opaque import Opaque
-from .own_results import share
+from .own_results import alone, share
 from .plain_literals import NOT_PLAIN, UnplainError
 from .statements.beginnings import made_names
 from .statements.other_inputs import OtherKind, other_inputs, other_kind
+from .statements.own_variables import Given
+from .statements.sure_kinds import kinds_of_result, own_parts
 
 OF_NO_ITEMS = "of no items it gives another kind of value"
 OF_CHOICE = "on other inputs it "
@@ -49,7 +50,7 @@ OF_NUMBERS = "it gives a number of numpy, in whose place may be one of Python's 
 def run_block(
     text: str,
     names: tuple[str, ...],
-    own: tuple[tuple[str, ...], tuple[str, ...]],
+    own: tuple[tuple[str, ...], tuple[str, ...], tuple[Given, ...]],
     result: bool,
     hoisted: tuple[tuple[str, str, bool], ...],
     tensors: int,
@@ -61,7 +62,8 @@ def run_block(
     Args:
         text: their source.
         names: their variables that are set before.
-        own: those with a list or dict that no other variable has, and those that are read after them.
+        own: those with a list or a tensor that no other variable has, those that are read after them, and which
+            functions are given the first before.
         result: whether they give the result of the traced function.
         hoisted: names that stand for expressions in the text, the source of those, and whether they come after
             something that may change what they find.
@@ -86,16 +88,16 @@ def run_block(
             ]
             parts = {name: (source, give) for (name, source, _), give in zip(hoisted, gives, strict=True)}
             frame = _users_frame(sys._getframe(1))
-            shared = shared_names({name: before[name] for name in own[0]}, frame, {*names, *own[1]})
-            alone = [name for name in own[0] if name not in shared and not recorder.values.keeps(before[name])]
-            encoding = Encoding(text, before, alone, frame.f_globals, frame.f_code, parts, tensors > 0, opened)
+            own_names = alone(recorder, {name: before[name] for name in own[0]}, frame, {*names, *own[1]}, own[2])
+            encoding = Encoding(text, before, own_names, frame.f_globals, frame.f_code, parts, tensors > 0, opened)
             written, given = encoding.text(), encoding.arguments()
             if encoding.uses_torch:
                 recorder.pin_setting("default_dtype")
                 recorder.pin_setting("autocast")
         except UnplainError as error:
             raise RecordError(f"{NOT_PLAIN}: {error}", where=str(user_line() or "")) from None
-        kind, found = _recorded(recorder, written, given, _split(text) if result else None, tensors)
+        sure = kinds_of_result(written, [*map(_exact, given)]) if result else None
+        kind, found = _recorded(recorder, written, given, sure, tensors)
         if not result:
             share(recorder, written, kind, [*before.values()], found)
         return found
@@ -131,40 +133,6 @@ def _users_frame(frame: FrameType) -> FrameType:
     while found is not None and not is_users(found.f_code.co_filename):
         found = found.f_back
     return found or frame
-
-
-def _split(text: str) -> Any:
-    """The kind of what the returns of a block give, with the parts that all of them have."""
-    body = ast.parse(text).body
-    returns = [part.value for line in body for part in _own(line) if isinstance(part, ast.Return)]
-    match returns if leaves(body) else []:
-        case [ast.Tuple(first), *_] if first and not any(isinstance(each, ast.Starred) for each in first):
-            if all(isinstance(each, ast.Tuple) and len(each.elts) == len(first) for each in returns):
-                parts = zip(*(each.elts for each in returns if isinstance(each, ast.Tuple)), strict=True)
-                return ["tuple", *map(_constant_kind, parts)]
-        case [ast.Dict(keys), *_] if keys and all(isinstance(k, ast.Constant) and type(k.value) is str for k in keys):
-            named = [k.value for k in keys if isinstance(k, ast.Constant)]
-            if all(
-                isinstance(each, ast.Dict) and [getattr(k, "value", ...) for k in each.keys] == named
-                for each in returns
-            ):
-                entries = zip(*(each.values for each in returns if isinstance(each, ast.Dict)), strict=True)
-                return ["keys", *([name, _constant_kind(each)] for name, each in zip(named, entries, strict=True))]
-    return "any"
-
-
-def _constant_kind(parts: Sequence[ast.expr]) -> str:
-    """The kind of a part of all returns where each has a constant of one kind there."""
-    kinds = {type(each.value) if isinstance(each, ast.Constant) else object for each in parts}
-    kind = kinds.pop()
-    return kind.__name__ if not kinds and kind in (bool, int, float, str) else "any"
-
-
-def _own(part: ast.AST) -> Any:
-    yield part
-    if not isinstance(part, ast.FunctionDef | ast.Lambda):
-        for each in ast.iter_child_nodes(part):
-            yield from _own(each)
 
 
 def _recorded(recorder: Recorder, text: str, given: list[Any], kind: Any, tensors: int) -> tuple[Any, Any]:
@@ -243,6 +211,11 @@ def _chooses(text: str) -> bool:
     )
 
 
+def _exact(thing: Any) -> Any:
+    """What a block is given on the example, where a run gives it the same kind."""
+    return None if isinstance(thing, TracedOptional | CalledModel) else concrete(thing)
+
+
 def _leaves(thing: Any) -> Any:
     if type(thing) in (list, tuple, dict):
         for each in thing.values() if type(thing) is dict else thing:
@@ -286,7 +259,7 @@ def _with_own(text: str, kind: Any) -> Any:
     """The kind of what a block gives, with a mark on each array that it makes: it holds no memory of what is given."""
     function = ast.parse(text).body[-1]
     assert isinstance(function, ast.FunctionDef)
-    match kind, [part for line in function.body for part in _own(line) if isinstance(part, ast.Return)]:
+    match kind, [part for line in function.body for part in own_parts(line) if isinstance(part, ast.Return)]:
         case ["tuple", *kinds], [ast.Return(ast.Tuple(parts))]:
             made = made_names(function.body)
             own = [each[0] == "array" and isinstance(p, ast.Name) and p.id in made for p, each in _pairs(parts, kinds)]

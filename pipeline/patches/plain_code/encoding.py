@@ -12,6 +12,7 @@ import re
 import symtable
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
@@ -53,7 +54,8 @@ from .tensor_items import TensorItems
 from .user_classes.base_methods import BaseMethods, content
 from .user_classes.classes import is_of_user, source_of_class
 from .user_classes.made_once import apart
-from .user_classes.outside_objects import OutsideObjects, is_instance, is_outside_object
+from .user_classes.outside_objects import OutsideObjects, is_outside_object
+from .user_classes.own_things import own_objects, own_thing
 from .user_functions import assigned, defined, definition_under, without_first
 from .user_lines import parsed, placed, written
 
@@ -104,7 +106,9 @@ class Encoding:
         self.outside = OutsideObjects(self)
         self.parts = dict(parts)
         changed = names_set(parsed(body))
-        self.objects = {name: each for name, each in values.items() if is_meant(each) and name not in changed}
+        objects = own_objects(self, values, {*own} - changed)
+        meant = {name: each for name, each in values.items() if is_meant(each)}
+        self.objects = {name: each for name, each in meant.items() if name not in (*changed, *objects)}
         tree = self._with_plain_parts(ast.Module(placed(parsed(body), code), []), values, known)
         items = TensorItems(values, names_set(tree.body))
         tree, listed = items.replaced(tree)
@@ -112,7 +116,10 @@ class Encoding:
         asked = names_read(lines)
         sizes = {name: values[tensor].shape[place] for name, (tensor, place) in items.sizes.items()}
         values = {**values, **{name: thing.tolist() for name, thing in listed.items() if name in asked}, **sizes}
-        begun = [self._begun(name, values[name], name in own) for name in values if name in asked - {*self.objects}]
+        begun = list[ast.stmt]()
+        for name in (name for name in values if name in asked - {*self.objects}):
+            source_of = partial(own_thing, self) if name in own else self.source_of
+            begun.append(assigned(name, objects[name] if name in objects else source_of(values[name])))
         begun += [assigned(name, self.source_of(give())) for name, (_, give) in self.parts.items()]
         self.lines = [*begun, *self._function(lines, [*values, *self.parts], known, self.objects)]
 
@@ -178,22 +185,6 @@ class Encoding:
         return [thing for _, thing in (*self.given.values(), *self.models.values())]
 
     # -- values ----------------------------------------------------------------------------------------------------
-
-    def _begun(self, name: str, thing: Any, own: bool) -> ast.stmt:
-        """What sets a variable to what it is before the block."""
-        if own and is_traced(thing):
-            made = self.source_of(thing)
-            plain = thing.concrete
-            value = ast.Call(name_of(type(plain).__name__), [made], []) if type(plain) in (list, dict) else made
-        elif own:
-            value = literal(thing, self._leaf)
-        else:
-            value = self.source_of(thing)
-        return ast.Assign([ast.Name(name, ast.Store())], value)
-
-    def _leaf(self, thing: Any) -> ast.expr | None:
-        """The source of a part of a container that the function has made: None where it is another container."""
-        return self.source_of(thing) if is_traced(thing) or is_instance(thing) else None
 
     def source_of(self, thing: Any) -> ast.expr:
         """The source of what a variable or a name means.

@@ -1,22 +1,48 @@
-"""Which results of a block nothing else holds, so that code which goes on with them may change them."""
+"""What nothing else holds: of what a block is given, which it may change, and of its results, which others may."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import FrameType
 from typing import Any
+
+import torch
 
 from ....ops.runtime.user_code import user_line
 from ...proxies.arrays import TracedArray
 from ...proxies.values.changing import Growing
 from ...recording.recorder import Recorder
+from ..source.shared_parts import shared_memory, shared_names
 from .statements.beginnings import makes_new
+from .statements.given_helpers import keeps_apart
+from .statements.own_variables import Given
 
 _READING = frozenset((
     "len", "sum", "sorted", "max", "min", "any", "all", "enumerate", "zip", "reversed", "list", "tuple", "set", "dict",
     "bool", "str", "range", "frozenset", "iter",
 ))  # fmt: skip
 """Functions that keep nothing but the items of what they are given."""
+
+
+def alone(
+    recorder: Recorder, own: Mapping[str, Any], frame: FrameType, live: set[str], handed: Sequence[Given]
+) -> list[str]:
+    """The variables, among some, of which nothing else holds what they hold, or a part of it.
+
+    Args:
+        recorder: of the function.
+        own: those that may be ones, with what they hold.
+        frame: that of the function.
+        live: its variables that are read in the block or later.
+        handed: the functions that are given some of them.
+    """
+    shared = shared_names(own, frame, live)
+    with recorder.within(), torch._C.DisableTorchFunction():
+        shared |= shared_memory(own, frame, live)
+    known = {**frame.f_globals, **frame.f_locals}
+    shared |= {name for name, function, place in handed if not keeps_apart(known, function, place)}
+    return [name for name, thing in own.items() if name not in shared and not recorder.values.keeps(thing)]
 
 
 def share(recorder: Recorder, text: str, kind: Any, given: Sequence[Any], results: Any) -> None:

@@ -43,28 +43,35 @@ def _is_fresh(value: ast.expr) -> bool:
     return isinstance(value, _FRESH)
 
 
-def own_containers(body: Sequence[ast.stmt], is_new: Callable[[ast.expr], bool] = _is_fresh) -> set[str]:
+def own_containers(
+    body: Sequence[ast.stmt],
+    is_new: Callable[[ast.expr], bool] = _is_fresh,
+    looks: Callable[[ast.Name, Mapping[int, ast.AST]], bool] | None = None,
+) -> set[str]:
     """The variables of some statements that have a new list or dict each, which no other variable has.
 
     Args:
         body: the statements.
         is_new: whether an expression makes a new one.
+        looks: whether a use of it, among what is around it, gives it no other name; that of a list, if left out.
     """
-    parts = list(within(*body))
-    places = {id(target): target.id for part in parts for target, value in _bound(part) if is_new(value)}
+    parts, looks = list(within(*body)), looks or _looks
+    places = {id(target): target.id for part in parts for target, value in bound_names(part) if is_new(value)}
     fresh = {*places.values()}
     around = {id(each): part for part in parts for each in ast.iter_child_nodes(part)}
     for part in parts:
         if isinstance(part, ast.Name) and part.id in fresh:
-            stays = id(part) in places if isinstance(part.ctx, ast.Store) else _looks(part, around)
+            stays = id(part) in places if isinstance(part.ctx, ast.Store) else looks(part, around)
             fresh -= set() if stays or _is_augmented(part, around) else {part.id}
     return fresh
 
 
-def _bound(part: ast.AST) -> list[tuple[ast.Name, ast.expr]]:
+def bound_names(part: ast.AST) -> list[tuple[ast.Name, ast.expr]]:
     """The variables that an assignment sets, with what they are set to."""
     match part:
         case ast.Assign([ast.Name() as name], value):
+            return [(name, value)]
+        case ast.AnnAssign(ast.Name() as name, _, ast.expr() as value):
             return [(name, value)]
         case ast.Assign([ast.Tuple(names)], ast.Tuple(values)) if len(names) == len(values):
             pairs = zip(names, values, strict=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Collection, Iterator, Mapping, MappingView, Sequence
 from types import (
     BuiltinFunctionType,
@@ -17,14 +17,21 @@ from types import (
 )
 from typing import Any
 
+import numpy as np
+import torch
+
 from ....ops.graph.graph import Operator
+from ....ops.runtime.primitives.plain_code.arrays.block_arrays import place_in_memory
+from ....ops.runtime.primitives.plain_code.block_tensors import memory_of
 from ....ops.runtime.user_code import is_own
 from ...proxies.base import is_traced
 from ...proxies.lists import TracedList
+from ...proxies.trees import concrete
 from ...proxies.values.changing import Growing
 
 _CHANGING = (list, dict, set, deque)
 _CONTAINERS = (*_CHANGING, tuple, frozenset)
+_OF_MEMORY = (torch.Tensor, np.ndarray)
 _NO_OBJECTS = (FunctionType, MethodType, ModuleType, type)
 
 
@@ -36,8 +43,30 @@ def shared_names(own: Mapping[str, Any], frame: FrameType, live: Collection[str]
         frame: that of the function.
         live: its variables that are read later.
     """
-    places = _places([*own.values(), *_held(frame, {*live} - {*own})])
+    places = _places([*own.values(), *_held(frame, {*live}, {*own})])
     return {name for name, thing in own.items() if any(places[id(each)] > 1 for each in _changing_in(thing))}
+
+
+def shared_memory(own: Mapping[str, Any], frame: FrameType, live: Collection[str]) -> set[str]:
+    """The variables with a tensor or an array whose memory something else holds, too.
+
+    Args:
+        own: what variables of a function hold.
+        frame: that of the function.
+        live: its variables that are read later.
+    """
+    own = {name: concrete(thing) for name, thing in own.items()}
+    counts = Counter(_memory(thing) for thing in own.values() if isinstance(thing, _OF_MEMORY))
+    if not counts:
+        return set()
+    others = list[Any]()
+    _places([*_held(frame, live, {*own})], others)
+    counts.update({_memory(each) for each in map(concrete, others) if isinstance(each, _OF_MEMORY)})
+    return {name for name, thing in own.items() if isinstance(thing, _OF_MEMORY) and counts[_memory(thing)] > 1}
+
+
+def _memory(thing: Any) -> int:
+    return memory_of(thing) if isinstance(thing, torch.Tensor) else place_in_memory(thing)
 
 
 def known_elsewhere(names: Sequence[str], frame: FrameType) -> frozenset[int]:
@@ -45,7 +74,7 @@ def known_elsewhere(names: Sequence[str], frame: FrameType) -> frozenset[int]:
     found = frame.f_locals
     if not any(isinstance(found.get(name), (*_CHANGING, Growing)) for name in names):
         return frozenset()
-    places = _places([*_held(frame, found.keys())])
+    places = _places([*_held(frame, found.keys(), ())])
     things = [(at, found[name]) for at, name in enumerate(names) if name in found]
     return frozenset(at for at, thing in things if places.get(id(thing), 0) > 1 or _is_entry(thing))
 
@@ -62,15 +91,15 @@ def _is_entry(thing: Any) -> bool:
 _ENTRY = Operator("py.getitem")
 
 
-def _held(frame: FrameType, live: Collection[str]) -> Iterator[Any]:
-    """What the variables of a function hold, and those of the functions of the user's own that called it.
+def _held(frame: FrameType, live: Collection[str], own: Collection[str]) -> Iterator[Any]:
+    """What the variables of a function hold but its own, and those of the functions of the user's that called it.
 
     Packages that call it, such as a notebook's or a test runner's, hold all that there is.
     """
     code = frame.f_code
     always = (*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount], *code.co_cellvars, *code.co_freevars)
     found = frame.f_locals
-    yield from (found[name] for name in {*live, *always} if name in found)
+    yield from (found[name] for name in {*live, *always} - {*own} if name in found)
     outer = frame.f_back
     while outer is not None:
         if is_own(outer.f_code.co_filename):
@@ -78,17 +107,18 @@ def _held(frame: FrameType, live: Collection[str]) -> Iterator[Any]:
         outer = outer.f_back
 
 
-def _places(things: list[Any]) -> dict[int, int]:
-    """In how many places each container is, by its id."""
+def _places(things: list[Any], others: list[Any] | None = None) -> dict[int, int]:
+    """In how many places each container is, by its id; what else is in them comes to the others."""
     places, waiting = dict[int, int](), things
     kept = list[Any]()  # what is made here must not give its id to another thing
     while waiting:
         each = waiting.pop()
         if is_traced(each):
             places[id(each)] = places.get(id(each), 0) + 1
-            continue
-        parts = _parts(each)
+        parts = None if is_traced(each) else _parts(each)
         if parts is None:
+            if others is not None:
+                others.append(each)
             continue
         places[id(each)] = places.get(id(each), 0) + 1
         if places[id(each)] == 1:
@@ -125,11 +155,14 @@ def _parts(thing: Any) -> list[Any] | None:
     return [*held.values()] if isinstance(held, dict) else None
 
 
-def _changing_in(thing: Any) -> Iterator[Any]:
-    """The containers that may be changed in a thing, and the tuples that hold one."""
-    if is_traced(thing) or not isinstance(thing, _CONTAINERS):
+def _changing_in(thing: Any, seen: set[int] | None = None) -> Iterator[Any]:
+    """The containers and objects that may be changed in a thing, and the tuples that hold one."""
+    seen = set() if seen is None else seen
+    parts = None if is_traced(thing) or isinstance(thing, _NO_OBJECTS) or id(thing) in seen else _parts(thing)
+    if parts is None:
         return
-    inner = [found for each in _parts(thing) or () for found in _changing_in(each)]
-    if inner or isinstance(thing, _CHANGING):
+    seen.add(id(thing))
+    inner = [found for each in parts for found in _changing_in(each, seen)]
+    if inner or not isinstance(thing, tuple | frozenset):
         yield thing
     yield from inner

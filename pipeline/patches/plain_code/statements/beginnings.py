@@ -50,7 +50,7 @@ def begins(line: ast.stmt, tensors: int) -> bool:
     if not isinstance(line, ast.Assign | ast.AnnAssign) or line.value is None:
         return False
     values = line.value.elts if isinstance(line.value, ast.Tuple) else [line.value]
-    makes = (makes_new, _makes_object, *((makes_tensor, copies) if tensors else ()))
+    makes = (makes_new, makes_object, *((makes_tensor, copies) if tensors else ()))
     return all(isinstance(each, ast.Constant | ast.UnaryOp) or any(of(each) for of in makes) for each in values)
 
 
@@ -104,7 +104,7 @@ _OF_TENSORS = (
 )  # fmt: skip
 
 
-def _makes_object(value: ast.expr) -> bool:
+def makes_object(value: ast.expr) -> bool:
     """Whether an expression makes an object of a class, by its name."""
     return isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id[:1].isupper()
 

@@ -235,7 +235,7 @@ def _others(thing: Any, asked: _AskedFor) -> list[Any]:
             return [
                 *_other_data(thing, str(thing.dtype).removeprefix("torch."), torch, asked),
                 thing.flip([*range(thing.dim())]),
-                *([torch.cat([thing.abs()] * _MORE)] if thing.dim() and thing.numel() <= _MOST_REPEATED else []),
+                *([_of_more_rows(thing)] if thing.dim() and thing.numel() <= _MOST_REPEATED else []),
             ]
         case np.ndarray() if thing.size:
             return [*_other_data(thing, str(thing.dtype), np, asked), np.flip(thing), *_of_other_sizes(thing, asked)]
@@ -267,6 +267,12 @@ def _other_data(thing: Any, dtype: str, library: Any, asked: _AskedFor) -> list[
         filled = [library.full_like(thing, value) for value in (0.0, _LARGE, -_LARGE, float("nan"))]
         return [*filled, *(_risen(thing, library, places) for places in (slice(None, None, 2), *asked.places()))]
     return [library.full_like(thing, value) for value in (0, 1)] if "int" in dtype else []
+
+
+def _of_more_rows(thing: torch.Tensor) -> torch.Tensor:
+    """A tensor with many times the rows, none of which is below 0."""
+    has_sign = thing.dtype is not torch.bool and not thing.is_complex()
+    return torch.cat([thing.abs() if has_sign else thing] * _MORE)
 
 
 def _of_other_sizes(thing: np.ndarray[Any, Any], asked: _AskedFor) -> list[Any]:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from .....ops.runtime.primitives.plain_code.allowed import refused
-from ...source.changed_containers import own_containers
-from ...source.scoping import certainly_set, names_read, names_set, parameters, read_first, within
+from ...source.scoping import captured_names, certainly_set, names_read, names_set, parameters, read_first, within
 from ..user_lines import written
-from .beginnings import begin, makes_new
+from .beginnings import begin
 from .hoisting import Hoisting, names_called
 from .own_imports import is_import
+from .own_variables import Given, OwnVariables
 from .plain_forms import plainly
 
 
@@ -98,6 +98,15 @@ def _holds(line: ast.stmt, number: int) -> bool:
     return line.lineno <= number <= (line.end_lineno or line.lineno)
 
 
+@dataclass(frozen=True)
+class _Own:
+    """The variables that alone hold what they do, those that are read after the block, and what is given the first."""
+
+    names: Collection[str]
+    later: Collection[str]
+    handed: Sequence[Given]
+
+
 class _CutOut:
     """Some statements of a function.
 
@@ -111,13 +120,14 @@ class _CutOut:
     def __init__(self, given: ast.arguments, body: list[ast.stmt], first: int, end: int, free: Collection[str]) -> None:
         self.before, self.body, self.after = body[:first], body[first:end], body[end:]
         known = parameters(given)
-        self.own = own_containers(self.before, makes_new) - known
+        self.captured = captured_names(self.before + self.after)
         declared = [part for part in within(*body) if isinstance(part, ast.Global | ast.Nonlocal)]
         self.shared = {name for part in declared for name in part.names}
+        found = OwnVariables(self.before, known, self.body)
+        self.own, self.handed = found.names - self.captured - self.shared, found.handed
         self.free, self.known = {*free}, known | certainly_set(self.before)
         self.maybe = known | names_set(self.before)
         self.local = known | names_set(body)
-        self.captured = _captured(self.before + self.after)
 
     def call(self, region: Statements) -> ast.stmt | None:
         """The statement that stands in their place; None where they cannot be a block."""
@@ -127,9 +137,9 @@ class _CutOut:
         bad = any(refused(part) and not is_import(part) for part in walked)
         if bad or (returns and self.after) or (not returns and not self.after):
             return None
-        own = [part for part in within(*self.body) if isinstance(part, ast.Yield | ast.YieldFrom)]
+        yields = any(isinstance(part, ast.Yield | ast.YieldFrom) for part in within(*self.body))
         changed = names_set(self.body)
-        if own or changed & (self.shared | self.captured):
+        if yields or changed & (self.shared | self.captured):
             return None
         asked = names_read(self.body) & (self.local | self.free)
         unsure = (read_first(self.body) & self.local & self.maybe) - self.known
@@ -140,14 +150,16 @@ class _CutOut:
         given = sorted((asked & (self.known | self.free)) | kept)
         body, hoisting = self._hoisted(changed, {*given}, region)
         if returns:
-            call = _called(body, given, (self.own & {*given}, ()), region.result, tensors, hoisting)
+            own = _Own(self.own & {*given}, (), self.handed)
+            call = _called(body, given, own, region.result, tensors, hoisting)
             return _placed(ast.Return(call), self.body[0])
         results = sorted(later & (changed | (self.own & asked)))
         if not results or not {*results} <= self.known | certainly_set(self.body):
             return None
         parts: list[ast.expr] = [ast.Name(each, ast.Load()) for each in results]
         text = [*body, ast.Return(ast.Tuple(parts, ast.Load()))]
-        call = _called(text, given, (self.own & {*given}, names_read(self.after)), False, tensors, hoisting)
+        own = _Own(self.own & {*given}, names_read(self.after), self.handed)
+        call = _called(text, given, own, False, tensors, hoisting)
         targets: list[ast.expr] = [ast.Name(each, ast.Store()) for each in results]
         return _placed(ast.Assign([ast.Tuple(targets, ast.Store())], call), self.body[0])
 
@@ -164,23 +176,17 @@ class _CutOut:
             altered |= more
 
 
-def _captured(lines: Sequence[ast.stmt]) -> set[str]:
-    """The variables that functions defined elsewhere read, maybe later."""
-    functions = [part for line in lines for part in ast.walk(line) if isinstance(part, ast.FunctionDef | ast.Lambda)]
-    return names_read(functions)
-
-
 def _called(
     body: list[ast.stmt],
     given: Sequence[str],
-    own: tuple[Collection[str], Collection[str]],
+    own: _Own,
     result: bool,
     tensors: int,
     hoisting: Hoisting,
 ) -> ast.Call:
     text = written(body)
     parts = tuple((name, ast.unparse(each), name in hoisting.late) for name, each in hoisting.found.items())
-    names = tuple(tuple(sorted(each)) for each in own)
+    names = tuple(sorted(own.names)), tuple(sorted(own.later)), tuple(e for e in own.handed if e[0] in own.names)
     given_first: list[Any] = [text, tuple(given), names, result, parts, tensors, tuple(sorted(hoisting.calls))]
     nothing = ast.arguments([], [], None, [], [], None, [])
     values: list[ast.expr] = [ast.Lambda(nothing, each) for each in hoisting.found.values()]
