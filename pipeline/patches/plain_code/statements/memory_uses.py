@@ -23,6 +23,17 @@ _APART = (
 _NUMBERS = ("len", "int", "float", "bool", "str", "print")
 _MERELY = (ast.Compare, ast.FormattedValue, ast.If, ast.While, ast.Assert, ast.BinOp)
 
+
+def is_fresh(value: ast.expr) -> bool:
+    """Whether an expression, where it gives a tensor or an array, gives one with memory of its own: it is computed."""
+    match value:
+        case ast.BinOp() | ast.Compare() | ast.UnaryOp(ast.USub() | ast.Invert()):
+            return True
+        case ast.Call(ast.Attribute(attr=name), _, named):
+            return name in _APART and all(each.arg not in (None, "out") for each in named)
+    return False
+
+
 Place = int | str
 """That of an argument of a call, or its name."""
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 
 from ...source.changed_containers import bound_names, own_containers
 from .beginnings import makes_new, makes_object, makes_tensor
-from .memory_uses import LIBRARIES, MemoryUses, Place, around_each, uses_of
+from .memory_uses import LIBRARIES, MemoryUses, Place, around_each, is_fresh, uses_of
 
 Given = tuple[str, str, Place]
 """A variable, a function of the user's that is given it, and the argument's place."""
@@ -73,7 +73,7 @@ def _makes_memory(value: ast.expr) -> bool:
             of_library = isinstance(asked, ast.Name) and asked.id in LIBRARIES
             is_method = name in ("clone", "copy", "astype") or name.startswith("new_")
             return (of_library or is_method) and all(each.arg not in (None, "copy", "out") for each in named)
-    return False
+    return is_fresh(value)
 
 
 def _is_altered(name: str, lines: Sequence[ast.stmt]) -> bool:

@@ -134,6 +134,37 @@ def grouped(x):
     return list(last), groups[True], groups[False]
 
 
+def cut(x):
+    shares = x.softmax(-1)
+    y = doubled(x)
+    for i in range(len(x)):
+        if y[i] > 1:
+            shares[i] = 0
+    return shares / shares.sum().clamp(min=1e-6)
+
+
+def pairs(x):
+    far = torch.cdist(x, x)
+    most = doubled(far).max()
+    found = []
+    while far.max() > 0:
+        k = int(far.argmax())
+        i, j = k // far.shape[1], k % far.shape[1]
+        found.append((i, j))
+        far[i, :] = 0
+        far[:, i] = 0
+    return found, most
+
+
+def filled_gaps(items):
+    items = items * 1.0
+    most = doubled(items).max()
+    for i in range(1, len(items)):
+        if np.isnan(items[i]):
+            items[i] = items[i - 1]
+    return items, most
+
+
 def under_another_name(x):
     out = torch.zeros(len(x))
     other = as_given(out)

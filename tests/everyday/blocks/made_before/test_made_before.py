@@ -33,6 +33,11 @@ CASES = {
     "an array that a helper is given": Case(
         functions.sorted_slowly, [drawn(4).double().numpy()], [[drawn(9).double().numpy()], [np.ones(1)]]
     ),
+    "what torch computes": Case(functions.cut, ROW, ROWS),
+    "distances": Case(functions.pairs, [drawn(4, 2)], [[drawn(6, 3)], [drawn(1, 2)]]),
+    "what numpy computes": Case(
+        functions.filled_gaps, [np.array([0.2, np.nan, 0.9])], [[np.array([1.0, np.nan, np.nan, 2.0])], [np.ones(1)]]
+    ),
     "what the lines between write": Case(functions.written_between, ROW, ROWS),
     "an object": Case(functions.tracked, ROW, [*ROWS, [torch.zeros(0)]]),
     "containers": Case(functions.grouped, ROW, [*ROWS, [torch.zeros(0)]]),
