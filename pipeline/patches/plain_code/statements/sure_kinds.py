@@ -44,7 +44,7 @@ def kinds_of_result(text: str, given: Sequence[Any]) -> Any:
     returns = [part.value for line in function.body for part in own_parts(line) if isinstance(part, ast.Return)]
     if not leaves(function.body):
         return "any"
-    known = _Kinds(function, given)
+    known = _SureKinds(function, given)
     match returns:
         case [ast.Tuple(first), *_] if first and not any(isinstance(each, ast.Starred) for each in first):
             if all(isinstance(each, ast.Tuple) and len(each.elts) == len(first) for each in returns):
@@ -69,7 +69,7 @@ def own_parts(part: ast.AST) -> Any:
             yield from own_parts(each)
 
 
-class _Kinds:
+class _SureKinds:
     """The kinds of the expressions of a block.
 
     Args:
@@ -81,7 +81,7 @@ class _Kinds:
         names = [each.arg for each in function.args.args]
         self.known: dict[str, str | None] = dict(zip(names, map(_of_given, given), strict=False))
         parts = [part for line in function.body for part in ast.walk(line)]
-        sets = _Bindings(parts)
+        sets = _SetNames(parts)
         self.known |= {name: None if name in sets.unsure or name in names else "" for name in sets.values}
         self._settle({name: values for name, values in sets.values.items() if self.known[name] == ""})
 
@@ -189,7 +189,7 @@ def _of_operator(operator: ast.operator, one: str | None, other: str | None) -> 
     return found if isinstance(operator, _ARITHMETIC) else None
 
 
-class _Bindings:
+class _SetNames:
     """What the variables of a block are set to.
 
     Args:
