@@ -129,10 +129,13 @@ def _places(things: list[Any], others: list[Any] | None = None) -> dict[int, int
 
 def _parts(thing: Any) -> list[Any] | None:
     """What a container or an object of the user's holds; None for another thing."""
-    if isinstance(thing, dict):
-        return [*thing.keys(), *thing.values()]
-    if isinstance(thing, _CONTAINERS):
-        return [*thing]
+    if isinstance(
+        thing, dict
+    ):  # by its own methods: those of a class, such as that of a table of transformers, may raise
+        return [*dict.keys(thing), *dict.values(thing)]
+    own = next((kind for kind in _CONTAINERS if isinstance(thing, kind)), None)
+    if own is not None:
+        return [*own.__iter__(thing)]
     if isinstance(thing, FunctionType):
         return [*(thing.__closure__ or ()), *(thing.__defaults__ or ())]
     if isinstance(thing, MethodType | BuiltinFunctionType | MethodWrapperType):
