@@ -15,6 +15,7 @@ from ..recording.control_flow import require_functions
 from ..recording.recorder import Recorder
 from .loop import Loop
 from .walking.iterators import ListIterator
+from .walking.silent_bars import SilentBar
 
 
 def map(function: Callable[[Any], Any], items: Any) -> list[Any]:
@@ -71,6 +72,8 @@ def as_rows(recorder: Recorder | None, items: Any) -> Any:
     """The rows of a tensor or an array of the recording as a list of any length; anything else as it is."""
     if recorder is None:
         return items
+    if type(items) is SilentBar:
+        return as_rows(recorder, items.iterable)
     if type(items) is ListIterator:
         return items.taken()
     if type(items) is TracedArray:

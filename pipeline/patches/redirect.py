@@ -29,10 +29,10 @@ _MORE_NAMES: dict[Any, str] = {}
 """The same for functions that are replaced only where operations are recorded, too."""
 
 
-def stand_in(plain: Callable[..., Any], function: Callable[..., Any]) -> None:
-    """Registers a stand-in for a builtin, or for a function of math."""
-    _NAMES[plain] = plain.__name__
-    STAND_INS[plain.__name__] = function
+def stand_in(plain: Callable[..., Any], function: Callable[..., Any], name: str = "") -> None:
+    """Registers a stand-in for a builtin, for a function of math, or under a name for one of a package."""
+    _NAMES[plain] = name or plain.__name__
+    STAND_INS[_NAMES[plain]] = function
 
 
 def deep_stand_in(plain: Callable[..., Any], function: Callable[..., Any]) -> None:

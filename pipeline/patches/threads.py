@@ -17,7 +17,7 @@ def _refusing(plain: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(plain)
     def handed(*args: Any, **kwargs: Any) -> Any:
         recorder = active()
-        if recorder is not None:
+        if recorder is not None and not (args and _only_shows(args[0])):
             recorder.refuse(
                 "the function gives work to another thread, which cannot be recorded",
                 "Do it in the function itself, or before it, and take the result as an input.",
@@ -25,6 +25,11 @@ def _refusing(plain: Callable[..., Any]) -> Callable[..., Any]:
         return plain(*args, **kwargs)
 
     return handed
+
+
+def _only_shows(thread: Any) -> bool:
+    """Whether a thread shows how far a loop is: tqdm notes for the whole process where it cannot be started."""
+    return type(thread).__module__ == "tqdm._monitor"
 
 
 def _refusing_coroutines(plain: Callable[..., Any]) -> Callable[..., Any]:
