@@ -42,7 +42,7 @@ from ..rules.advice.named_attributes import refuse_name
 from ..rules.number_or_tensor import number_behind, number_of
 from .identity_tests import compares_identity, with_identity
 from .library import special
-from .library.elsewhere import progress
+from .library.elsewhere import progress_bars
 from .library.extremes import extreme
 from .library.extremes import running as _active
 from .library.hashes import hashed
@@ -333,7 +333,7 @@ def _changed(function: FunctionType, deeply: bool) -> CodeType:
     plain = loan.plain if loan is not None and function.__code__ is loan.changed else function.__code__
     deeply = deeply or looks_up_operators(plain) or compares_identity(plain)
     special.register()  # scipy may have been imported since, and tqdm
-    progress.register()
+    progress_bars.register()
     code = redirected(with_identity(code_to_record(plain)), _known(function), deeply)
     found = instrumented(with_bound_calls(code, _known(function))) if deeply else code
     remember(found, plain)

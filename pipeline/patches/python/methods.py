@@ -34,7 +34,7 @@ from ..expressions import EXPRESSIONS, RegularExpressions
 from ..library import special
 from ..library.class_methods import CLASSES_OF_PYTHON, MethodsOfClass
 from ..library.dunder_calls import OF_DUNDERS
-from ..library.elsewhere import progress
+from ..library.elsewhere import progress_bars
 from ..library.replacements import MODULES, OF_NUMPY, naming_device
 from ..library.tables.asked_table import AskedTable, as_dict
 from ..library.tables.frames import SeriesOfRun, is_series
@@ -132,7 +132,7 @@ def _receiver(name: str) -> Callable[[Any], Any]:
             return _Module(np, OF_NUMPY)
         if name in special.NAMES and thing is special.module():
             return _Module(thing, {name: special.function(name)})
-        if name in progress.NAMES and (bars := progress.bars_of(thing)):
+        if name in progress_bars.NAMES and (bars := progress_bars.bars_of(thing)):
             return _Module(thing, bars)
         if thing is math and hasattr(math, name):
             return _Module(math, {name: stand_in_of(getattr(math, name))})
@@ -248,7 +248,7 @@ RECEIVERS: dict[str, HandedOver] = {
         *OF_NUMPY,
         *MODULES,
         *special.NAMES,
-        *progress.NAMES,
+        *progress_bars.NAMES,
         *OF_CLASSES,
     )
 } | OF_DUNDERS
