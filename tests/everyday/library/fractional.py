@@ -43,6 +43,21 @@ def of_size(x):
     return x * ratio
 
 
+def of_both_sizes(x):
+    ratio = float(Fraction(x.shape[0], x.shape[1]))
+    return ratio * x
+
+
+def of_a_number(k, x):
+    ratio = float(Fraction(k, 4))
+    return ratio * x
+
+
+def of_screen(width, height):
+    text = str(Fraction(width, height))
+    return text.replace("/", ":")
+
+
 def reckoned(a, b):
     one = Fraction(a, b)
     other = one + HALF
@@ -63,6 +78,9 @@ CASES = {
     "aspect": Case(aspect, [1920, 1080], [[640, 480], [1279, 720]]),
     "near": Case(near, X[0], X),
     "of size": Case(of_size, X[0], X),
+    "of both sizes": Case(of_both_sizes, [torch.ones(2, 3)], [[torch.ones(4, 3)], [torch.ones(5, 2)]]),
+    "of a number": Case(of_a_number, [1, torch.ones(2)], [[3, torch.ones(2)], [0, torch.ones(1)]]),
+    "of a screen": Case(of_screen, [16, 9], [[4, 2], [32, 18]]),
     "reckoned": Case(reckoned, [1, 3], [[5, 2], [1, 2], [4, 2]]),
     "described": Case(described, [[1.0, 2.0, 4.0]], [[[3.0, 4.0]], [[1.0, 2.0, 0.5, 9.0]]]),
 }
