@@ -50,11 +50,19 @@ def dispatch(recorder: Tracer, func: Callable[..., Any], args: tuple[Any, ...], 
             "a model is made inside of the function",
             "Make it before tracepack.trace, and an op of it: op = tracepack.script(model).",
         )
+    if func is torch.Tensor.requires_grad_ and _leaves_without(recorder, *args, **kwargs):
+        return args[0]
     why = refusal(func)
     if why is not None:
         why = CONVERTED if why is DEVICE and asked_by(_MODULES) else why  # `model.cuda()` moves its weights one by one
         recorder.refuse(why.what.format(function=title(func)), why.fix_for(user_line()))
     return record(recorder, func, args, kwargs)
+
+
+def _leaves_without(recorder: Tracer, tensor: torch.Tensor, requires_grad: Any = True) -> bool:
+    """Whether a tensor needs no gradients and is to need none, which is guarded."""
+    getter: Any = torch.Tensor.requires_grad
+    return requires_grad is False and not read_metadata(recorder, getter.__get__, (tensor,), {})
 
 
 _INIT = torch.nn.init.__name__

@@ -30,6 +30,7 @@ def spans(x):
 
 # name -> a function of one tensor of two dimensions that holds for every number of rows
 FREE = {
+    "numpy of a size": lambda x: x * np.float32(x.shape[0]),
     "range over a size": lambda x: sum(x[i] * i for i in range(x.shape[0])),
     "loop over rows": lambda x: sum(row * 2 for row in x),
     "item": lambda x: x * x.sum().item(),
@@ -126,7 +127,6 @@ GUARDED = {
     "branch on a size": lambda x: x + 1 if x.shape[0] == 3 else x.sum(),
     "comparison of shapes": lambda x: x + 1 if x.shape == (3, 2) else x.sum(),
     "size in a list": lambda x: x + 1 if x.shape[0] in (3, 4) else x.sum(),
-    "numpy of a size": lambda x: x * np.float32(x.shape[0]),
 }
 
 

@@ -55,3 +55,20 @@ def test_the_rank_of_a_loss_hangs_on_its_reduction(reloaded, example: str) -> No
     assert mod(X, example) == process(X, example).dim()
     with pytest.raises(tracepack.GuardError, match="the function asked for the ndim of a tensor"):
         mod(X, "none" if example == "sum" else "sum")
+
+
+EXTREMES = {
+    "the least letter": lambda text: min(text),
+    "the last one by a key": lambda text: max(text, key=lambda letter: -ord(letter)),
+    "the most frequent one": lambda text: max(text, key=text.count),
+    "or a default": lambda text: min(text.strip(), default="~"),
+    "or a default for the largest": lambda text: max(text, default=""),
+}
+
+
+@pytest.mark.parametrize("name", EXTREMES)
+@pytest.mark.filterwarnings("error::UserWarning")
+def test_the_least_and_the_largest_letter_of_a_text_of_any_length(reloaded, name) -> None:
+    mod = reloaded(tracepack.trace(EXTREMES[name], "abc"))
+    for text in ("abc", "xay", "zzyyy", *([""] if "default" in name else [])):
+        assert mod(text) == EXTREMES[name](text), text

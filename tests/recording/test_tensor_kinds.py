@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from torch.autograd import Variable
 
 import tracepack
 from tests.campaigns.check import difference
@@ -116,3 +117,26 @@ def test_a_function_of_torch_that_a_program_replaced_before_the_first_trace_is_r
     assert calls
     assert found == "torch.zeros_like"
     assert torch.equal(mod(torch.zeros(2)), torch.ones(2))
+
+
+OLD_WORDS = {
+    "a Variable": lambda x: Variable(x) * 2,
+    "a Variable that needs no gradients": lambda x: torch.autograd.Variable(x, requires_grad=False).data + 1,
+    "a Variable of a new tensor": lambda x: Variable(torch.ones(len(x), 2)) * x,
+    "no gradients for an input": lambda x: x.requires_grad_(False) * 2,
+    "no gradients for a tensor": lambda x: x.detach().requires_grad_(requires_grad=False) * 2,
+}
+
+
+@pytest.mark.parametrize("name", OLD_WORDS)
+def test_what_asks_for_no_gradients_gives_the_tensor(name) -> None:
+    right(OLD_WORDS[name], X, others=[[OTHER], [TALL]])
+
+
+def test_gradients_that_are_asked_for_are_refused() -> None:
+    for process in (lambda x: Variable(x, requires_grad=True), lambda x: (x * 1).requires_grad_()):
+        with pytest.raises(tracepack.RecordError, match="requires_grad_: gradients cannot be recorded"):
+            tracepack.trace(process, X)
+    mod = tracepack.trace(OLD_WORDS["no gradients for an input"], X)
+    with pytest.raises(tracepack.GuardError, match="asked for the requires_grad of a tensor; got True"):
+        mod(OTHER.clone().requires_grad_())

@@ -45,6 +45,7 @@ from .tallies import counted, flattened, from_keys
 from .values.dates import CLASSES
 from .values.decimals import made
 from .values.digests import OF_BYTES
+from .values.numpy_types import OF_NUMBERS
 from .values.one_object import OF_IDENTITY
 from .values.text_calls import OF_TEXTS
 from .values.typed_tensors import OF_DTYPES
@@ -304,8 +305,9 @@ OF_NUMPY: dict[str, Callable[..., Any]] = {
     "frombuffer": array_from_buffer,
     "take": _take,
     **{name: _of_arrays(name) for name in _TAKE_ARRAYS},
+    **{name: function for name, (_, function) in OF_NUMBERS.items()},
 }
-"""What stands for functions of numpy that torch has by the same names."""
+"""What stands for functions of numpy, some of which torch has by the same names."""
 
 MODULES: dict[str, tuple[Any, dict[str, Callable[..., Any]]]] = {
     "normalize": (unicodedata, {"normalize": normalize}),
@@ -334,6 +336,7 @@ MODULES: dict[str, tuple[Any, dict[str, Callable[..., Any]]]] = {
     **{kind.__name__: (datetime, {kind.__name__: function}) for kind, function in CLASSES.items()},
     "Decimal": (decimal, {"Decimal": made}),
     **{kind.__name__: (torch, {kind.__name__: function}) for kind, function in OF_DTYPES.items()},
+    "Variable": (torch.autograd, {"Variable": OF_DTYPES[torch.autograd.Variable]}),
     **{name: (module, {name: function}) for name, (module, function) in (OF_TEXTS | OF_BYTES).items()},
     "pad_sequence": (torch.nn.utils.rnn, {"pad_sequence": padded}),
 }

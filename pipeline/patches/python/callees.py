@@ -47,6 +47,7 @@ from ..library.tallies import counted, to_set
 from ..library.values.dates import CLASSES, METHODS
 from ..library.values.decimals import made
 from ..library.values.digests import OF_BYTES
+from ..library.values.numpy_types import OF_NUMBERS
 from ..library.values.one_object import OF_IDENTITY
 from ..library.values.text_calls import OF_TEXTS
 from ..library.values.typed_tensors import OF_DTYPES
@@ -279,13 +280,13 @@ def _best(plain: Any) -> Callable[..., Any]:
 
     def best(*args: Any, **kwargs: Any) -> Any:
         recorder = active()
-        if recorder is not None and len(args) == 1 and type(args[0]) is TracedSet and not kwargs:
-            return beside(args[0].items)
+        if recorder is not None and len(args) == 1 and not kwargs:
+            return beside(letters(recorder, args[0].items if type(args[0]) is TracedSet else args[0]))
         if recorder is None or len(args) != 1 or kwargs.keys() not in ({"key"}, {"default"}, {"key", "default"}):
             return beside(*args, **kwargs)
         items, key = _keyed(args[0], kwargs.get("key"))
         kwargs |= {} if key is None else {"key": key}
-        items = collected(recorder, as_rows(recorder, items))
+        items = collected(recorder, letters(recorder, as_rows(recorder, items)))
         default = (kwargs.pop("default"),) if "default" in kwargs and type(items) is TracedList else ()
         if "key" not in kwargs:
             return picked(recorder, items, lambda found: beside(found, **kwargs), *default)
@@ -334,7 +335,7 @@ _STAND_INS: list[tuple[Any, Callable[..., Any]]] = [
     *((getattr(itertools, name), function) for name, function in OF_ITERABLES.items()),
     *((getattr(module, name), function) for name, (module, function) in (OF_ORDERS | OF_TEXTS | OF_BYTES).items()),
     *((getattr(base64, name), function) for name, function in OF_BASE64.items()),
-    *CLASSES.items(), *METHODS.items(), *OF_DTYPES.items(), (Decimal, made),
+    *CLASSES.items(), *METHODS.items(), *OF_DTYPES.items(), (Decimal, made), *OF_NUMBERS.values(),
     (json.dumps, dumps), (unicodedata.normalize, normalize),
     *((getattr(statistics, name), MODULES[name][1][name]) for name in STATISTICS),
     *((getattr(re, name), getattr(RegularExpressions(re), name)) for name in EXPRESSIONS),

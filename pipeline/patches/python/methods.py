@@ -41,6 +41,7 @@ from ..library.tables.frames import SeriesOfRun, is_series
 from ..library.tables.table_rows import ROWS, rows_method
 from ..library.tables.tuple_keys import of_parts
 from ..library.values.dates import CLASSES, OF_CLASSES
+from ..library.values.numpy_types import OF_NUMBERS
 from ..library.values.percent import PlainBytes, filled_template, is_filled_anew
 from ..library.values.templates import FilledTemplate
 from ..library.values.typed_tensors import OF_DTYPES, new_of
@@ -252,7 +253,7 @@ RECEIVERS: dict[str, HandedOver] = {
         *OF_CLASSES,
     )
 } | OF_DUNDERS
-OF_CALLS = frozenset([*(kind.__name__ for kind in (*CLASSES, *OF_DTYPES)), "Decimal"])
+OF_CALLS = frozenset([*(kind.__name__ for kind in (*CLASSES, *OF_DTYPES)), "Decimal", *OF_NUMBERS])
 """The names of classes, which are asked for more than to be called: `isinstance(x, datetime.date)`."""
 RECEIVERS["%"] = HandedOver(_modulo)
 """What gives the receiver, by the name of the method; of the operator % of texts, too."""

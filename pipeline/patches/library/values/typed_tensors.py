@@ -1,4 +1,4 @@
-"""The constructors of tensors that are named for a dtype, such as `torch.LongTensor`, where they take recorded values.
+"""The constructors of tensors before `torch.tensor`, such as `torch.LongTensor`, where they take recorded values.
 
 They look for numbers at once, and so see no stand-ins: `torch.tensor` with their dtype gives the same.
 """
@@ -32,6 +32,14 @@ def _constructor(kind: Any) -> Callable[..., Any]:
         return _made(given, args, dtype, None)
 
     return construct
+
+
+def _variable(data: Any = None, requires_grad: Any = False, *rest: Any, **options: Any) -> Any:
+    """Stands for `torch.autograd.Variable`, which gives another tensor over the same memory."""
+    recorder = active()
+    if recorder is None or rest or options or not isinstance(data, torch.Tensor) or data not in recorder.values:
+        return torch.autograd.Variable(data, requires_grad, *rest, **options)
+    return data.detach().requires_grad_(requires_grad)  # which is refused where it is to need gradients
 
 
 def new_of(tensor: torch.Tensor) -> Callable[..., Any]:
@@ -70,5 +78,8 @@ _KINDS = ("Tensor", *(f"{name}Tensor" for name in (
     "Float", "Double", "Half", "BFloat16", "Byte", "Char", "Short", "Int", "Long", "Bool",
 )))  # fmt: skip
 
-OF_DTYPES: dict[Any, Callable[..., Any]] = {getattr(torch, name): _constructor(getattr(torch, name)) for name in _KINDS}
+OF_DTYPES: dict[Any, Callable[..., Any]] = {
+    **{kind: _constructor(kind) for kind in (getattr(torch, name) for name in _KINDS)},
+    torch.autograd.Variable: _variable,
+}
 """A constructor -> what stands for it."""
