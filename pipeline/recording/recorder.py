@@ -37,7 +37,7 @@ from ..rules.dispatch import dispatch, record
 from ..rules.gradients import follow_grad_mode, own_backward
 from ..rules.metadata import array_rank, rank
 from ..rules.numpy_functions import captured_leaf, data_decides, is_of_numpy, outputs_of, record_function, record_ufunc
-from ..rules.settings import refuse_errstate
+from ..rules.settings import refuse_autocast, refuse_errstate
 from .aliases import versions
 from .effects import Effects
 from .guards import may_stay_free, pin
@@ -139,8 +139,7 @@ class Recorder(TorchFunctionMode):
             varies, decided, here = data_decides(name, args, kwargs, inputs, self.values.varying)
         loose = gives_any_rank(target) or any(id(leaf) in self.values.loose or leaf.type == STR for leaf in inputs)
         effects, before = Effects(line), versions((args, kwargs))
-        if torch._C._is_any_autocast_enabled():
-            self.refuse("autocast cannot be recorded", "Convert with .to(dtype), or script that part.")
+        refuse_autocast(self)
         try:
             with effects, self.within():
                 result = func(*concrete(args), **concrete(kwargs))

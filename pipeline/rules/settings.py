@@ -15,6 +15,7 @@ from ...ops.lowering.autocast import with_autocast_guard
 from ...ops.lowering.convert.layout_guards import guarded_setting
 from ...ops.runtime.placement import with_accelerator
 from ..proxies.tracer import Refuser
+from .advice.plain_models import MODEL, UNDER_AUTOCAST
 from .gradients import ASKS_GRAD_MODE
 
 _COMPLEX = {"float16": "complex32", "float32": "complex64", "float64": "complex128", "bfloat16": "complex64"}
@@ -94,6 +95,23 @@ def refuse_errstate(recorder: Refuser) -> None:
             "numpy.errstate that raises errors cannot be recorded: a graph does not raise them",
             "Test for such values with numpy.isfinite.",
         )
+
+
+def refuse_autocast(recorder: Refuser) -> None:
+    """Refuses to record under autocast: its casts are written into the graph of an op alone.
+
+    Raises:
+        RecordError: it is on; with the form for the model, or for a function with what runs under it.
+    """
+    if not torch._C._is_any_autocast_enabled():
+        return
+    kind = next((kind for kind in ("cpu", "cuda") if torch.is_autocast_enabled(kind)), "cpu")
+    made = f'tracepack.script(torch.autocast("{kind}", dtype={torch.get_autocast_dtype(kind)})({MODEL}))'
+    recorder.refuse(
+        UNDER_AUTOCAST,
+        f"Make an op of the model, or of a function with those lines, before, and call that without autocast: "
+        f"op = {made}.",
+    )
 
 
 def default_dtype() -> str:

@@ -165,3 +165,14 @@ def test_a_whole_table_is_refused_with_its_columns() -> None:
         f"Write {form} for a table df."
     )
     assert eval(form, {"op": op, "df": table}).shape[0] == len(table)
+
+
+def test_columns_may_have_numbers_for_names() -> None:
+    table = pd.DataFrame(TABLE[NUMBERS].to_numpy())  # its columns are 0 and 1
+    scaled = compose.ColumnTransformer([("scaled", preprocessing.StandardScaler(), [1])], remainder="passthrough")
+    for fitted_with in (table, table.to_numpy()):
+        model = pipeline.make_pipeline(scaled, linear_model.LogisticRegression()).fit(fitted_with, TABLE["owner"])
+        op = tracepack.script(model, example=table)
+        mod = tracepack.trace(lambda age, income, op=op: op(age, income), *torch.tensor(table.to_numpy()).T)
+        found = mod(*torch.tensor(table[:7].to_numpy()).T)["probabilities"]
+        assert np.allclose(found, model.predict_proba(table[:7])), found

@@ -96,8 +96,11 @@ class Rows:
             return rows_of(move(self.data).astype(self.data.dtype))
         if isinstance(self.data, list | np.ndarray):
             return self
-        floats = {n: move(c.to_numpy()).astype(c.dtype) for n, c in self.data.items() if c.dtype.kind == "f"}
-        return rows_of(self.data.assign(**floats))
+        moved = self.data.copy()
+        for name, column in self.data.items():  # whose name may be a number
+            if column.dtype.kind == "f":
+                moved[name] = move(column.to_numpy()).astype(column.dtype)
+        return rows_of(moved)
 
 
 def _is_float(column: Any) -> bool:

@@ -95,14 +95,16 @@ def checked(function: Callable[..., Any], *, takes_text: bool) -> Callable[..., 
     """
     import numpy
 
+    fix = _FIXES.get(getattr(function, "__name__", ""), _TEXTS_IN_LISTS)
+
     def call(*args: Any, **kwargs: Any) -> Any:
         if not takes_text:
             for given in args:
                 if type(given) in _TEXTS_AND_LISTS:
-                    _check_texts(given)
+                    _check_texts(given, fix)
             for given in kwargs.values():
                 if type(given) in _TEXTS_AND_LISTS:
-                    _check_texts(given)
+                    _check_texts(given, fix)
         made = function(*args, **kwargs)
         if isinstance(made, numpy.ndarray) and made.dtype.hasobject:
             raise GuardError("numpy made an array of objects", got=str(made.dtype)[:80], expected="an array of numbers")
@@ -115,9 +117,15 @@ _TEXTS_AND_LISTS = frozenset((str, bytes, list, tuple, dict))
 
 
 _TEXTS_IN_LISTS = "Make texts in a list: ['yes' if value > 0 else 'no' for value in a.tolist()]."
+_LEFT_IN_LISTS = "Leave texts in their list: sorted(texts), [text.lower() for text in texts], texts.index('cat')."
+_FIXES = {
+    "unique": "Write sorted(set(texts)), a list of the same texts.",
+    **dict.fromkeys(("array", "asarray", "asanyarray"), _LEFT_IN_LISTS),
+}
+"""What to do about texts that a function is given, by its name."""
 
 
-def _check_texts(given: Any) -> None:
+def _check_texts(given: Any, fix: str) -> None:
     check_nesting([given])
     waiting = [given]
     while waiting:
@@ -127,7 +135,7 @@ def _check_texts(given: Any) -> None:
         elif not isinstance(item, str) or not (is_word(item) or _is_dtype_of_numbers(item)):
             raise GuardError(
                 "numpy was given a text", where=str(user_line() or ""), got=repr(item)[:80],
-                expected="one of numpy's words", fix=_TEXTS_IN_LISTS,
+                expected="one of numpy's words", fix=fix,
             )  # fmt: skip
 
 

@@ -16,6 +16,9 @@ DRAWS = "draws random numbers from torch's global generator"
 CHANGES = "the function changes a tensor that is not one of its inputs"
 """What refusals say that are often of a model in train mode: of its dropout, of what its batch norm counts."""
 GENERATES = "model.generate(...) is Python around the model, which no recording holds"
+UNDER_AUTOCAST = "autocast cannot be recorded"
+MODEL = "model"
+"""How a form names a model whose name is not known."""
 LOOP_OF_TOKENS = (
     "Write its loop with tracepack.while_loop, as 'Text generation' in docs/guide.md and samples/generate.py do."
 )
@@ -66,6 +69,8 @@ def form_for_model(
     if error.what == GENERATES:  # neither is an op of a model that calls it
         return ""
     call = _called(trace)
+    if error.what == UNDER_AUTOCAST:
+        return "" if call is None else error.fix.replace(f"({MODEL})", f"({call.name})")
     if call is None and error.what == CHANGES:
         return next((_TRAINED.format(name) for name, each in models if getattr(each, "training", False)), "")
     if call is None:
@@ -100,7 +105,7 @@ def _called(trace: TracebackType | None) -> _PlainCall | None:
         return None
     model, inner = modules[0].f_locals["self"], modules[-1]
     name = "" if caller is None else _name_of(model, caller)
-    return _PlainCall(name or "model", inner.f_locals["self"], not is_own(inner.f_code.co_filename))
+    return _PlainCall(name or MODEL, inner.f_locals["self"], not is_own(inner.f_code.co_filename))
 
 
 def _frames(trace: TracebackType | None) -> Iterator[FrameType]:

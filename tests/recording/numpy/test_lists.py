@@ -72,6 +72,16 @@ def test_what_numpy_refuses_of_other_lists_is_refused() -> None:
         mod([[1.0, 2.0], [3.0]])
 
 
-def test_an_array_of_texts_is_refused() -> None:
-    with pytest.raises(tracepack.GuardError, match="numpy was given a text; got 'dog'.* Make texts in a list"):
-        tracepack.trace(lambda v: np.array(v), ["cat", "dog"])
+OF_TEXTS = {
+    "array": (lambda v: np.array(v), lambda v: [text.lower() for text in v], "Leave texts in their list"),
+    "unique": (lambda v: np.unique(v).tolist(), lambda v: sorted(set(v)), r"Write sorted\(set\(texts\)\), a list"),
+}
+
+
+@pytest.mark.parametrize("name", OF_TEXTS)
+def test_an_array_of_texts_is_refused_with_the_form_in_lists(name) -> None:
+    process, form, words = OF_TEXTS[name]
+    with pytest.raises(tracepack.GuardError, match=f"numpy was given a text; got 'dog'.*{words}"):
+        tracepack.trace(process, ["cat", "dog"])
+    mod = loaded(form, ["cat", "dog"])
+    assert mod(["b", "a", "b"]) == form(["b", "a", "b"])

@@ -76,6 +76,34 @@ def test_a_dropout_outside_of_a_model_says_how_to_leave_it_out() -> None:
     assert torch.equal(mod(X + 1.0), X + 1.0)
 
 
+def low(x):
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        return x @ x.T
+
+
+def test_autocast_goes_into_an_op_of_the_model_or_of_a_function() -> None:
+    net = torch.nn.Linear(3, 2).eval()
+
+    def embed(x):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            y = net(x)
+        return y.float()
+
+    words = "autocast cannot be recorded. Make an op of the model, or of a function with those lines, before, and call "
+    form = 'that without autocast: op = tracepack.script(torch.autocast("cpu", dtype=torch.bfloat16)(net)).'
+    with pytest.raises(tracepack.RecordError, match=re.escape(words + form)):
+        tracepack.trace(embed, X)
+    with pytest.raises(tracepack.RecordError, match=re.escape(words + form.replace("(net)", "(model)"))):
+        tracepack.trace(low, X)
+    op = tracepack.script(torch.autocast("cpu", dtype=torch.bfloat16)(net))
+    mod = tracepack.trace(lambda x: op(x).float(), X)
+    lines = tracepack.script(torch.autocast("cpu", dtype=torch.bfloat16)(lambda x: x @ x.T))
+    product = tracepack.trace(lambda x: lines(x), X)
+    for x in (X + 1.0, torch.rand(4, 3)):
+        assert difference(embed(x).detach(), mod(x)) == ""
+        assert difference(low(x), product(x)) == ""
+
+
 def test_noise_of_a_function_is_no_matter_of_its_model() -> None:
     net = torch.nn.Linear(3, 3)
     with pytest.raises(tracepack.RecordError, match="Draw inside `with tracepack.drawing.generator.:`, with generator"):
