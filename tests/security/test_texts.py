@@ -69,7 +69,7 @@ WRONG = {
     "letters of base64 that are none": ("py.b64decode", TEXT, 7),
     "hexadecimal digits of a text": ("py.hex", TEXT),
     "hexadecimal digits that are none": ("py.from_hex", TEXT),
-    "a function of a text": ("py.text", "textwrap.fill", TEXT, 9),
+    "a function of a text": ("py.text", "textwrap.wrap", TEXT, 9),
     "a page of a number": ("py.text", "html.escape", 7, True),
     "an option of a text": ("py.text", "urllib.parse.quote", TEXT, ["/"]),
     "a digest": ("py.digest", "shake_128", TEXT),
