@@ -17,7 +17,6 @@ from ...graph.graph import Node, Operator, Value
 from ...graph.operators.names import OF_ARRAYS
 from ...graph.traverse import leaves, uses
 from ...graph.types import ARRAY
-from ..user_code import user_line
 from .nesting import check_nesting
 
 METHOD = "numpy.ndarray."
@@ -133,6 +132,8 @@ def _check_texts(given: Any, fix: str) -> None:
         if isinstance(item, list | tuple):
             waiting += [inner for inner in item if isinstance(inner, str | bytes | list | tuple | dict)]
         elif not isinstance(item, str) or not (is_word(item) or _is_dtype_of_numbers(item)):
+            from ..user_code import user_line  # needs torch, which those that only read a file do without
+
             raise GuardError(
                 "numpy was given a text", where=str(user_line() or ""), got=repr(item)[:80],
                 expected="one of numpy's words", fix=fix,
