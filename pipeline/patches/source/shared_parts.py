@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections import Counter, deque
 from collections.abc import Collection, Iterator, Mapping, MappingView, Sequence
+from enum import Enum
 from types import (
     BuiltinFunctionType,
     CellType,
@@ -23,7 +24,7 @@ import torch
 from ....ops.graph.graph import Operator
 from ....ops.runtime.primitives.plain_code.arrays.block_arrays import place_in_memory
 from ....ops.runtime.primitives.plain_code.block_tensors import memory_of
-from ....ops.runtime.user_code import is_own
+from ....ops.runtime.user_code import attribute, is_own
 from ...proxies.base import is_traced
 from ...proxies.lists import TracedList
 from ...proxies.trees import concrete
@@ -61,7 +62,8 @@ def shared_memory(own: Mapping[str, Any], frame: FrameType, live: Collection[str
         return set()
     others = list[Any]()
     _places([*_held(frame, live, {*own})], others)
-    counts.update({_memory(each) for each in map(concrete, others) if isinstance(each, _OF_MEMORY)})
+    of_memory = (each for each in others if is_traced(each) or issubclass(type(each), _OF_MEMORY))
+    counts.update({_memory(each) for each in map(concrete, of_memory) if isinstance(each, _OF_MEMORY)})
     return {name for name, thing in own.items() if isinstance(thing, _OF_MEMORY) and counts[_memory(thing)] > 1}
 
 
@@ -128,32 +130,31 @@ def _places(things: list[Any], others: list[Any] | None = None) -> dict[int, int
 
 
 def _parts(thing: Any) -> list[Any] | None:
-    """What a container or an object of the user's holds; None for another thing."""
-    if isinstance(
-        thing, dict
-    ):  # by its own methods: those of a class, such as that of a table of transformers, may raise
+    """What a container or an object of the user's holds; None for another thing. Its own `__class__` is not asked."""
+    kind = type(thing)
+    if issubclass(kind, dict):  # by dict's own methods: those of a class, as of tables of transformers, may raise
         return [*dict.keys(thing), *dict.values(thing)]
-    own = next((kind for kind in _CONTAINERS if isinstance(thing, kind)), None)
+    own = next((each for each in _CONTAINERS if issubclass(kind, each)), None)
     if own is not None:
         return [*own.__iter__(thing)]
-    if isinstance(thing, FunctionType):
+    if issubclass(kind, FunctionType):
         return [*(thing.__closure__ or ()), *(thing.__defaults__ or ())]
-    if isinstance(thing, MethodType | BuiltinFunctionType | MethodWrapperType):
+    if issubclass(kind, MethodType | BuiltinFunctionType | MethodWrapperType):
         return [thing.__self__]  # which a method of a list looks at, too
-    if isinstance(thing, CellType):
+    if issubclass(kind, CellType):
         try:
             return [thing.cell_contents]
         except ValueError:
             return None
-    if isinstance(thing, GeneratorType):
+    if issubclass(kind, GeneratorType):
         inner = thing.gi_frame
         return [*inner.f_locals.values()] if inner is not None and is_own(thing.gi_code.co_filename) else None
-    if isinstance(thing, Iterator | MappingView) and type(thing).__module__ in ("builtins", "itertools"):
+    if issubclass(kind, Iterator | MappingView) and kind.__module__ in ("builtins", "itertools"):
         return gc.get_referents(thing)  # it looks at what it was made of whenever it is asked
-    if isinstance(thing, _NO_OBJECTS) or type(thing).__module__ in ("builtins", "torch", "numpy"):
+    if issubclass(kind, _NO_OBJECTS) or kind.__module__ in ("builtins", "torch", "numpy"):
         return None
-    held = getattr(thing, "__dict__", None)
-    if type(thing).__module__.startswith("tracepack."):  # what stands for a method of a container, or another stand-in
+    held = attribute(thing, "__dict__")
+    if kind.__module__.startswith("tracepack."):  # what stands for a method of a container, or another stand-in
         return [held["plain"]] if isinstance(held, dict) and "plain" in held else None
     return [*held.values()] if isinstance(held, dict) else None
 
@@ -161,11 +162,17 @@ def _parts(thing: Any) -> list[Any] | None:
 def _changing_in(thing: Any, seen: set[int] | None = None) -> Iterator[Any]:
     """The containers and objects that may be changed in a thing, and the tuples that hold one."""
     seen = set() if seen is None else seen
-    parts = None if is_traced(thing) or isinstance(thing, _NO_OBJECTS) or id(thing) in seen else _parts(thing)
+    parts = None if is_traced(thing) or issubclass(type(thing), _NO_OBJECTS) or id(thing) in seen else _parts(thing)
     if parts is None:
         return
     seen.add(id(thing))
     inner = [found for each in parts for found in _changing_in(each, seen)]
-    if inner or not isinstance(thing, tuple | frozenset):
+    if inner or not _is_fixed(thing):
         yield thing
     yield from inner
+
+
+def _is_fixed(thing: Any) -> bool:
+    """Whether a thing changes in its parts alone, or is a model, of which a block has a graph."""
+    frozen = getattr(attribute(type(thing), "__dataclass_params__"), "frozen", False)
+    return frozen or issubclass(type(thing), tuple | frozenset | Enum | torch.nn.Module)

@@ -24,16 +24,22 @@ _EXPRESSIONS = ("<lambda>", "<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"
 _TELLING = frozenset("debug info warning warn error exception critical log print sleep".split())
 _OF_KIND = frozenset(("isinstance", "issubclass", "hasattr", "callable", "type"))
 _END = "tracepack.pipeline.replay"
+_STAND_INS = "tracepack.pipeline.patches."
+"""Modules of what stands for clocks and random numbers while a function is tried."""
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _Place = tuple[int | None, ...]
 
 
 def may_matter(frame: FrameType | None) -> bool:
     """Whether what a frame has asked for can decide something, or reach the answer of the traced function."""
+    inner = True
     while frame is not None and frame.f_globals.get("__name__") != _END:
-        code = frame.f_code
+        code, module = frame.f_code, str(frame.f_globals.get("__name__"))
+        inner = inner and not is_users_own(code.co_filename)
+        if inner and module.startswith("tracepack.") and not module.startswith(_STAND_INS):
+            return False  # `script`, for itself
         if not is_users_own(code.co_filename):
-            if str(frame.f_globals.get("__name__")).partition(".")[0] not in _HANDING_ON:
+            if module.partition(".")[0] not in _HANDING_ON:
                 return False
         elif code.co_name not in _EXPRESSIONS:
             found = _aftermath(code, *_place(frame))
