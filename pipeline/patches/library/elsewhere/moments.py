@@ -24,7 +24,7 @@ import torch
 from .....ops.graph.graph import SourceLine
 from .....ops.lowering.patches.lock import Patched
 from .....ops.runtime.interrupts.changes import Change
-from .....ops.runtime.user_code import codes_in, source_line
+from .....ops.runtime.user_code import TORCHS, codes_in, source_line
 from ....recheck.mismatch import Mismatch
 from ....recheck.reach.contents.hidden import DRAWS
 from ....recheck.reach.objects import Objects
@@ -146,7 +146,8 @@ class Hearing(Patched):
                 self._note_dated(frame)
         if event == "call" and self._calling is not None and frame.f_back is self._calling:
             self._called_by_c(frame.f_code)
-        self._calling = frame if event == "c_call" and _is_of_extension(thing) else None
+        by_torch = frame.f_code.co_filename.startswith(TORCHS)  # it calls the kernels of operators
+        self._calling = frame if event == "c_call" and not by_torch and _is_of_extension(thing) else None
         if event == "call" and _asks_numpy(frame.f_code):
             self.dated = source_line(frame, frame.f_lineno)
         if event == "c_call" and frame.f_code.co_filename not in _REPLACING:
