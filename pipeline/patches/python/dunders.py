@@ -117,7 +117,7 @@ def _kept_operators(function: FunctionType) -> Iterator[str]:
     cells = [_held(cell) for cell in function.__closure__ or ()]
     held = [*(function.__globals__.get(name) for name in code.co_names), *cells, *(function.__defaults__ or ())]
     for thing in [*held, *(part for each in held for part in _parts(each))]:
-        if isinstance(thing, MethodWrapperType | WrapperDescriptorType) and thing.__name__ in OPERATORS:
+        if issubclass(type(thing), MethodWrapperType | WrapperDescriptorType) and thing.__name__ in OPERATORS:
             asked = thing.__objclass__ if isinstance(thing, WrapperDescriptorType) else type(thing.__self__)
             if _is_plain(asked, thing.__name__):
                 yield thing.__name__

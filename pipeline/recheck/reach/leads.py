@@ -136,8 +136,9 @@ def texts_for_names(code: CodeType) -> list[str]:
 def names_of_module(module: ModuleType, names: Sequence[str], stored: Set[str], code: CodeType) -> list[str]:
     """The names in a module that code reads, where it is the user's, or sets; all where it asks for names by a text."""
     of_user = is_users_module(module.__name__)
-    named = [*names, *(vars(module) if of_user and not _BY_ANY_TEXT.isdisjoint(names_in(code)) else ())]
-    return [name for name in dict.fromkeys(named) if name in stored or (of_user and name in vars(module))]
+    by_text = of_user and not _BY_ANY_TEXT.isdisjoint(names_in(code))
+    own = [name for name in vars(module) if not name.startswith("__")] if by_text else []  # its loader leads to others
+    return [name for name in dict.fromkeys([*names, *own]) if name in stored or (of_user and name in vars(module))]
 
 
 def drawn_from(module: ModuleType, names: Sequence[str]) -> list[Any]:
