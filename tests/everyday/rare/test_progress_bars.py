@@ -125,7 +125,7 @@ def test_a_loop_with_a_bar_is_as_without_it(name: str) -> None:
 def test_a_bar_that_is_not_seen_leaves_tqdm_as_it_was() -> None:
     """One of a class of the user's own is tqdm's, whose monitor the recording does not stop."""
 
-    class Bar(tqdm):  # type: ignore[misc,valid-type]
+    class Bar(tqdm):  # type: ignore[misc,valid-type]  # tqdm comes without types
         pass
 
     before = tqdm.monitor_interval

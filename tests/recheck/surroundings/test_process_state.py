@@ -78,6 +78,7 @@ def of_path() -> int:
 
 
 def of_warnings() -> int:
+    # It is typed as a sequence.
     warnings.filters.append(("ignore", None, Warning, "tests_of_tracepack", 0))  # type: ignore[attr-defined]
     return sum(each[3] == "tests_of_tracepack" for each in warnings.filters)
 
