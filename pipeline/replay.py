@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 import torch
@@ -28,6 +29,7 @@ from .patches.library.elsewhere.moments import other_answer
 from .patches.print import muted
 from .pipeline import Pipeline
 from .recheck.answers import by_chance, difference, shares_otherwise
+from .recheck.calls_in_a_row import CallsInARow
 from .recheck.given.containers import ordered, plain, shared_leaves
 from .recheck.given.key_order import key_orders
 from .recheck.glimpses import outline, shapes
@@ -77,7 +79,7 @@ class Replay:
         self.sides = TakenSides(self.pipeline._runner.plan)
         self.values, self.fills = not is_uninitialised(pipeline.graph), fills(pipeline.graph)
         self.shapes: list[tuple[Sequence[Any], Any]] = []
-        self.moving, self.notes = Moves(), list[str]()
+        self.row, self.moving, self.notes = CallsInARow(process, objects), Moves(), list[str]()
         self.resizes, self.changed, self.exact = not is_unchecked(pipeline.graph), False, True
         self.trusts = trusts_values(pipeline.graph)
         self.within: AbstractContextManager[Any] = nullcontext()
@@ -114,17 +116,15 @@ class Replay:
 
     def _in_turn(self) -> Mismatch | None:
         with self.aside():
-            for number in range(CALLS):
-                before = self.objects.state()
-                ran, found = self._call(self.examples.leaves, own=True)
-                if found:
-                    return Mismatch(found, self.examples.leaves, repeated=number > 0, place=self.objects.first_change())
-                if not ran:
-                    return None
-            moving = self.moving = [each for each in self.objects.state() if each not in before]
-            late = self._moved(moving)
+            ran, found, number = self._in_a_row(self.examples.leaves, own=True)
+            if found:
+                return Mismatch(found, self.examples.leaves, repeated=number > 0, place=self.objects.first_change())
+            if not ran:
+                return None
+            self.moving = self.row.moving
+            late = self._moved()
             if self.stateful and late is None:  # now, since the states of both may not keep in step
-                late = self._after_many_calls(moving, before)
+                late = self._after_many_calls()
             late = late or other_answer(self._within, self.objects, self.examples.leaves, self.notes)
             if late is not None:
                 return late
@@ -149,8 +149,9 @@ class Replay:
                 late = self._on_untaken_ways(tried)  # no other thread writes there
             if late is not None:
                 return late
-            self.objects.restore()  # what calls at other sizes have left may make all further ones fail
-            return self._after_many_calls(moving, before)
+            if self.row.restore():  # what calls at other sizes have left may make all further ones fail
+                self._in_a_row(self.examples.leaves, own=True)
+            return self._after_many_calls()
 
     def _on_untaken_ways(self, tried: Sequence[Sequence[Any]]) -> Mismatch | None:
         """Compares many calls with data on which an object changes from call to call, where with the example none does.
@@ -160,18 +161,14 @@ class Replay:
         """
         seen, kept, until = set[tuple[int, str]](), len(self.shapes), time.perf_counter() + MOST_SECONDS / 4
         for leaves in (each for each in tried if time.perf_counter() < until):
-            self.objects.restore()
-            before, ran, found = Moves(), True, ""
-            for _ in range(CALLS):
-                before = self.objects.state()
-                ran, found = self._call(leaves) if ran and not found else (ran, found)
-            moving = [each for each in self.objects.state() if each not in before]
-            if ran and found:
+            self.row.restore()
+            ran, found, _ = self._in_a_row(leaves)
+            if found:
                 return Mismatch(found, leaves, repeated=True, place=self.objects.first_change())
-            new = {(id(place), str(key)) for place, key, _ in moving} - seen
-            late = self._moved(moving) if ran else None
+            new = {(id(place), str(key)) for place, key, _ in self.row.moving} - seen
+            late = self._moved() if ran else None
             if ran and new and len(seen) < MOST_MOVED:
-                late = late or self._after_many_calls(moving, before, leaves)
+                late = late or self._after_many_calls(leaves)
             if late is not None:
                 return late
             seen |= new
@@ -197,9 +194,12 @@ class Replay:
         self.within = nullcontext()
         return found
 
-    def _moved(self, moving: Moves) -> Mismatch | None:
+    def _in_a_row(self, leaves: Sequence[Any], own: bool = False) -> tuple[bool, str, int]:
+        return self.row.over([partial(self._call, leaves, own)] * CALLS)
+
+    def _moved(self) -> Mismatch | None:
         """The mismatch of a function that moves an iterator or a queue which it keeps."""
-        taken = moved(moving)
+        taken = moved(self.row.moving)
         what, leaves = "it goes on where this one ended", self.examples.leaves
         return None if taken is None else Mismatch(what, leaves, repeated=True, place=(taken, ""))
 
@@ -212,16 +212,15 @@ class Replay:
         _, first = self._call(leaves)
         return Mismatch(found, leaves, repeated=not first, place=changed)
 
-    def _after_many_calls(self, moving: Moves, before: Moves, other: Sequence[Any] = ()) -> Mismatch | None:
+    def _after_many_calls(self, other: Sequence[Any] = ()) -> Mismatch | None:
         """Compares function and pipeline where an object still changes after some calls with one example.
 
         It counts, sums or collects: both are called often, and with values in it that more calls could give.
 
         Args:
-            moving: what the last call changed: places, keys, and what stood there after it.
-            before: what had changed before that call.
-            other: the inputs of that call, where they are not the example's.
+            other: the inputs of these calls, where they are not the example's.
         """
+        moving, before = self.row.moving, self.row.before
         kept, own = len(self.shapes), [*[other] * bool(other), self.examples.leaves]
         for _ in in_later_states(moving, before, self.objects.plain_values()):
             others = [] if self.trusts else [ones(self.examples.leaves)]  # a factor would not show on zeros
@@ -242,22 +241,18 @@ class Replay:
         self.pipeline.reset()
         self.exact = False  # a lowered model may sum in another order
         others = next(self._trials(), self.examples.leaves)  # what a hook left of the example would be right for it
+        in_turn = [partial(self._call, leaves) for leaves in (self.examples.leaves, self.examples.leaves, others)]
         with self.aside(), plainly():
-            for leaves in (self.examples.leaves, self.examples.leaves, others):
-                before = self.objects.state()
-                ran, found = self._call(leaves)
-                changes = self.objects.changes()
-                if found or not changes:
-                    break
+            ran, found, _ = self.row.over(in_turn, idle_ends=True)
             if ran and found:
-                return Mismatch(found, self.examples.leaves, place=next(iter(changes), None))
-            moving = [each for each in self.objects.state() if each not in before]
+                return Mismatch(found, self.examples.leaves, place=self.objects.first_change())
             late = other_answer(self._within, self.objects, self.examples.leaves, self.notes)
             if late is not None or not ran or self.stateful:  # what a model writes to its buffers is in step
-                return late or (self._moved(moving) if ran else None)
-            late = self._moved(moving)
-            self.objects.restore()
-            return late or self._after_many_calls(moving, before)
+                return late or (self._moved() if ran else None)
+            late = self._moved()
+            if self.row.restore() and late is None:
+                self.row.over(in_turn, idle_ends=True)
+            return late or self._after_many_calls()
 
     def _trials(self) -> Iterator[list[Any]]:
         return examples_within(self.pipeline.graph, self.examples.leaves, self._known())
@@ -346,5 +341,5 @@ class Replay:
             try:
                 yield
             finally:
-                self.objects.restore()
+                self.row.restore()
         generators.restore()

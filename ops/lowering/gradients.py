@@ -23,11 +23,11 @@ from ..runtime.placement import home_of_body
 from ..runtime.plan import Plan
 from ..runtime.primitives.random import draws_undone
 from ..runtime.user_code import attribute, functions_in, is_users, names_in
+from .agreement.flat_results import same_leaves
 from .call import separate
 from .convert.layout_guards import with_gradient_guards
 from .patches.lock import Patch, Patched
 from .user_model.held_weights import HeldWeights
-from .validate import same_leaves
 
 _heard: list[type] = []
 _T: Any = torch.Tensor

@@ -15,7 +15,7 @@ from ..graph.device import Device
 from ..graph.errors import LoweringError, OutsideError
 from ..graph.graph import Body, Facts, KernelCall, Operator
 from ..graph.guards import Expression
-from ..graph.sharing.memory import touched
+from ..graph.sharing.memory import handed_on, touched
 from ..graph.traverse import walk
 from ..runtime.checks import size_of
 from ..runtime.placement import home_of_body
@@ -24,6 +24,7 @@ from ..runtime.primitives.control_flow import LimitedRounds
 from ..runtime.primitives.random import draws_undone
 from ..runtime.safety.card_indices import tried_on_cpu
 from ..runtime.state import is_stateful
+from .agreement.flat_results import difference, same_leaves
 from .agreement.resized_example import sized
 from .agreement.single_sizes import SizeTrial, allowing, holds_at, sets_apart
 from .call import Leaves, separate
@@ -77,12 +78,13 @@ def prove(
     checker = _Checker(body, reference, asks, home_of_body(body, tensors))
     spec = checker.require_equal(tensors)
     if not checker.trusts and any(map(is_even, tensors)) and checker.differs([*map(uneven, tensors)]):
-        raise LoweringError(_OTHER_RESULTS, where=f"op {body.name!r}", got="other values than those of the example")
+        got = "other values than those of the example"
+        raise LoweringError(_OTHER_RESULTS, where=f"op {body.name!r}", got=got, fix=checker.advice(""))
     for mask in () if checker.trusts else (True, False):
         alike = [masked(tensor, mask) for tensor in tensors]
         if any(a is not b for a, b in zip(alike, tensors, strict=True)) and checker.differs(alike):
             got = f"another answer where a mask is {mask} everywhere"
-            raise LoweringError(_OTHER_RESULTS, where=f"op {body.name!r}", got=got, fix=_FAST_PATHS)
+            raise LoweringError(_OTHER_RESULTS, where=f"op {body.name!r}", got=got, fix=checker.advice(_FAST_PATHS))
     guards = list(body.facts.guards)
     for symbol in body.facts.symbols:
         small = [Expression.parse(f"{symbol} >= {size}") for size in (2, 1)]
@@ -141,10 +143,20 @@ class _Checker:
                     fix="Switch the randomness off, or take the random tensor as an input.",
                 )
         if not same_leaves(wanted, got):
-            raise LoweringError(_OTHER_RESULTS, where=where, got=difference(wanted, got), fix=_FAST_PATHS)
+            got_instead, fix = difference(wanted, got), self.advice(_FAST_PATHS)
+            raise LoweringError(_OTHER_RESULTS, where=where, got=got_instead, fix=fix)
         if model.changed:
             self.require_state(model, plan, tensors)
         return spec
+
+    def advice(self, otherwise: str) -> str:
+        """What to do about other results: where a buffer is returned that each call writes, later calls change them."""
+        returned = any(of_constant for _, of_constant in handed_on(self.body.graph))
+        return (
+            "Return a copy of a buffer that the model writes: buffer.clone()."
+            if returned and self._moves
+            else otherwise
+        )
 
     def require_state(self, model: Reference, plan: Plan, tensors: Leaves) -> None:
         """Runs body and model once more, from the state after the first runs, and compares."""
@@ -309,35 +321,3 @@ def _clamped(tensor: Any, most: int) -> Any:
 
 def _strides(tensors: Leaves) -> list[Any]:
     return [(t.shape, t.stride()) if _is_tensor(t) and t.layout is torch.strided else None for t in tensors]
-
-
-def same_leaves(wanted: Leaves, got: Leaves) -> bool:
-    """Whether two flat results are equal, or differ by no more than another order of summation makes."""
-    return len(wanted) == len(got) and all(map(_same, wanted, got))
-
-
-def _same(wanted: Any, got: Any) -> bool:
-    if not isinstance(wanted, torch.Tensor):
-        return type(wanted) is type(got) and bool(wanted == got)
-    if not isinstance(got, torch.Tensor) or wanted.dtype != got.dtype or wanted.shape != got.shape:
-        return False
-    if wanted.dtype.is_floating_point or wanted.dtype.is_complex:
-        wide = torch.complex128 if wanted.dtype.is_complex else torch.float64
-        loose = 1e-2 if wanted.dtype.itemsize < 4 and not wanted.dtype.is_complex else 1e-5
-        return torch.allclose(wanted.to(wide), got.to(wanted.device).to(wide), rtol=loose, atol=loose, equal_nan=True)
-    return torch.equal(wanted, got.to(wanted.device))
-
-
-def difference(wanted: Leaves, got: Leaves) -> str:
-    """What differs between two flat results, in a few words."""
-    if len(wanted) != len(got):
-        return f"{len(got)} outputs instead of {len(wanted)}"
-    for index, (a, b) in enumerate(zip(wanted, got, strict=True)):
-        if _same(a, b):
-            continue
-        if not isinstance(a, torch.Tensor) or not isinstance(b, torch.Tensor):
-            return f"output {index} is {b!r} instead of {a!r}"
-        if a.shape != b.shape or a.dtype != b.dtype:
-            return f"output {index} is {b.dtype} {tuple(b.shape)} instead of {a.dtype} {tuple(a.shape)}"
-        return f"output {index} differs by up to {(a.double() - b.double()).abs().max().item():.3g}"
-    return "nothing"

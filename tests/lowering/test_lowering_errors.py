@@ -212,3 +212,23 @@ def test_an_encoder_that_answers_otherwise_for_nested_tensors_is_refused() -> No
     padding[1, 2] = True
     with pytest.raises(tracepack.LoweringError, match="other results than the model; got output 0 .*The export may"):
         tracepack.trace(lambda x, padding: op(x, src_key_padding_mask=padding), x, padding)
+
+
+class _GivesItsBuffer(nn.Module):
+    def __init__(self, copies: bool):
+        super().__init__()
+        self.copies = copies
+        self.register_buffer("total", torch.zeros(2))
+
+    def forward(self, x):
+        self.total += x
+        return self.total.clone() if self.copies else self.total
+
+
+def test_a_buffer_that_is_written_and_returned_is_refused_with_the_form():
+    x, op = torch.ones(2), tracepack.script(_GivesItsBuffer(copies=False))
+    with pytest.raises(tracepack.TracepackError, match=r"Return a copy of a buffer .* buffer\.clone\(\)"):
+        tracepack.trace(lambda x: op(x), x)
+    copied = tracepack.script(_GivesItsBuffer(copies=True))
+    module = tracepack.trace(lambda x: copied(x), x)
+    assert [module(x).tolist() for _ in range(2)] == [[1, 1], [2, 2]]

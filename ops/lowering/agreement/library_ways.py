@@ -26,7 +26,8 @@ from ...runtime.safety.card_indices import tried_on_cpu
 from ..call import Leaves, separate
 from ..convert.layout_guards import grown
 from ..patches.plain.askers import Heard
-from ..validate import MOST_ROUNDS, MOST_SECONDS, difference, same_leaves
+from ..validate import MOST_ROUNDS, MOST_SECONDS
+from .flat_results import difference, same_leaves
 
 _FILLS = (0.0, math.nan, math.inf, -math.inf)
 

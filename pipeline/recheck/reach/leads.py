@@ -5,10 +5,13 @@ from __future__ import annotations
 import dis
 import gc
 import logging
+import operator
 import random
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import lru_cache, partial
+from itertools import pairwise
 from types import (
     BuiltinMethodType,
     CodeType,
@@ -18,7 +21,7 @@ from types import (
     MethodWrapperType,
     ModuleType,
 )
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import ref
 
 import numpy as np
@@ -26,12 +29,21 @@ import torch
 
 from ....ops.runtime.user_code import attribute, codes_in, names_in, stored_attributes
 from .contents.process_places import listeners_of, registry_of, settings_of
-from .whose import is_looked_into, is_users_module, is_users_own
+from .whose import MADE_AT_RUN_TIME, is_looked_into, is_of_no_module, is_users_module, is_users_own
 
 _OF_MODULES = frozenset(("modules", "import_module", "__import__"))
-_BY_ANY_TEXT = frozenset(("getattr", "attrgetter", "methodcaller", "getmembers", "__dict__", "vars"))
+_BY_ANY_TEXT = frozenset(("getattr", "getattr_static", "attrgetter", "methodcaller", "getmembers", "__dict__", "vars"))
+_OF_CODE = frozenset(("eval", "exec", "compile"))
 _BY_TEXT = _OF_MODULES | {"globals", "vars", "__globals__", "__dict__", "setattr", "exec", "eval", "f_globals"}
-_OF_FIELDS = ("configparser", "email.", "logging.handlers", "tempfile", "torch.optim.")
+_OF_FIELDS = (
+    "concurrent.futures",
+    "configparser",
+    "contextlib",
+    "email.",
+    "logging.handlers",
+    "tempfile",
+    "torch.optim.",
+)
 """The modules of classes whose objects hold lists and dicts that a function may well change."""
 MOST_WRAPPERS, MOST_PARTS = 6, 200  # of one inside another, and of their parts
 _CACHE = type(lru_cache(lambda: None))
@@ -41,11 +53,13 @@ _NO_WRAPPERS = (
     torch.Tensor,
 )  # fmt: skip
 """What calls nothing that it holds, or is looked into in another way."""
-_VIEWS: tuple[type, ...] = (MappingProxyType, type({}.keys()), type({}.values()), type({}.items()))
+_VIEWS: tuple[type, ...] = (
+    MappingProxyType, type({}.keys()), type({}.values()), type({}.items()), slice, operator.methodcaller,
+)  # fmt: skip
 
 
 def leads(thing: Any) -> list[Any]:
-    """The objects behind one: behind a decorator of Python's, a bound method, a weak reference, a view of a dict."""
+    """The objects behind one: behind a decorator of Python's, a bound method, a weak reference, a view, a slice."""
     found = [attribute(thing, "__wrapped__")] if callable(thing) else []
     match thing:
         case BuiltinMethodType() | MethodWrapperType():
@@ -84,12 +98,21 @@ def called_by(thing: Any) -> list[Any]:
     return found
 
 
-def modules_in(held: dict[str, Any], names: Sequence[str], code: CodeType) -> Iterator[tuple[str, ModuleType]]:
-    """The modules that code names or imports, by their names, and those that it names inside of them.
+class NamedModule(NamedTuple):
+    """A module that code names: the name, the module, and the names in it that the code reads or sets."""
+
+    title: str
+    module: ModuleType
+    names: list[str]
+
+
+def modules_in(held: dict[str, Any], names: Sequence[str], stored: Set[str], code: CodeType) -> Iterator[NamedModule]:
+    """The modules that code names or imports, and those that it names inside of them.
 
     Args:
         held: the globals of the code, and what its variables of outer functions hold.
         names: the names in the code.
+        stored: those that it may set.
         code: the code.
     """
     met: set[int] = set()
@@ -100,7 +123,7 @@ def modules_in(held: dict[str, Any], names: Sequence[str], code: CodeType) -> It
         name, module = waiting.pop()
         if id(module) not in met:
             met.add(id(module))
-            yield name, module
+            yield NamedModule(name, module, _names_of(module, names, stored, code))
             waiting += [(each, inner) for each in names if _is_module(inner := vars(module).get(each))]
 
 
@@ -128,17 +151,46 @@ def texts_for_names(code: CodeType) -> list[str]:
         return []
     constants = [item for each in codes_in(code) for item in each.co_consts]
     flat = [part for item in constants for part in (item if isinstance(item, tuple | frozenset) else (item,))]
-    return list(
-        dict.fromkeys(text for text in flat if isinstance(text, str) and all(map(str.isidentifier, text.split("."))))
-    )
+    texts = [text for text in flat if isinstance(text, str)]
+    if not _OF_CODE.isdisjoint(names_in(code)):  # such as "module.count()"
+        texts += [name for text in texts for name in re.findall(r"[^\W\d]\w*", text)]
+    return list(dict.fromkeys(text for text in texts if all(map(str.isidentifier, text.split(".")))))
 
 
-def names_of_module(module: ModuleType, names: Sequence[str], stored: Set[str], code: CodeType) -> list[str]:
+def _names_of(module: ModuleType, names: Sequence[str], stored: Set[str], code: CodeType) -> list[str]:
     """The names in a module that code reads, where it is the user's, or sets; all where it asks for names by a text."""
     of_user = is_users_module(module.__name__)
     by_text = of_user and not _BY_ANY_TEXT.isdisjoint(names_in(code))
     own = [name for name in vars(module) if not name.startswith("__")] if by_text else []  # its loader leads to others
     return [name for name in dict.fromkeys([*names, *own]) if name in stored or (of_user and name in vars(module))]
+
+
+def open_in(scopes: Iterable[dict[str, Any]], names: Iterable[str], code: CodeType) -> Iterator[tuple[Any, list[str]]]:
+    """The classes and functions of libraries that code names, with the attributes that it may set on them.
+
+    Args:
+        scopes: what stands under each name: globals, and those of modules.
+        names: the names in the code.
+        code: the code.
+    """
+    if stored := _stored_by_name(code):
+        found = [held[name] for held in scopes for name in names if name in held]
+        yield from ((thing, stored) for thing in found if _is_of_library(thing))
+
+
+def _is_of_library(thing: Any) -> bool:
+    if type(thing) is FunctionType:
+        return not is_users_own(thing.__code__.co_filename)
+    if type(thing) is not type or not thing.__flags__ & MADE_AT_RUN_TIME:
+        return False
+    return not (is_users_module(thing.__module__) or is_of_no_module(thing))
+
+
+def _stored_by_name(code: CodeType) -> list[str]:
+    """The attributes that code sets, but for those of its own variables alone: ``self.name = value``."""
+    lines = [line for each in codes_in(code) for line in dis.get_instructions(each)]
+    found = {b.argval for a, b in pairwise(lines) if b.opname == "STORE_ATTR" and not a.opname.startswith("LOAD_FAST")}
+    return sorted(found)
 
 
 def drawn_from(module: ModuleType, names: Sequence[str]) -> list[Any]:

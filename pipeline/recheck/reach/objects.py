@@ -26,10 +26,11 @@ from ....ops.runtime.user_code import OURS, decorated, functions_in, names_in, s
 from ...proxies.base import is_traced
 from ..glimpses import brief
 from .contents.hidden import BYTES, access, counts
+from .contents.kept_arrays import KeptArrays
 from .contents.open_files import access_by_place
 from .contents.pickled import pickled
 from .later import Moves
-from .leads import asked_names, called_by, drawn_from, leads, modules_in, names_of_module, texts_for_names
+from .leads import asked_names, called_by, drawn_from, leads, modules_in, open_in, texts_for_names
 from .named_values import plain_among
 from .places import (
     OF_FUNCTIONS,
@@ -41,7 +42,6 @@ from .places import (
     in_object,
     items_in,
     objects_in,
-    of_array,
     own_attributes,
     plain_attributes,
     put_back,
@@ -68,7 +68,7 @@ from .written.unseen import keeps_own_state
 from .written.written_places import WrittenPlaces
 
 MOST_OBJECTS = 20_000
-_PLAIN = (str, bytes, int, float, complex, bool, type(None), torch.Tensor, torch.dtype, torch.device, range, slice)
+_PLAIN = (str, bytes, int, float, complex, bool, type(None), torch.Tensor, torch.dtype, torch.device, range)
 _CONTAINERS = (dict, list, set, deque, tuple)
 
 
@@ -93,7 +93,7 @@ class Objects:
         self.classes: list[type] = []
         self._ours: list[Any] = []
         self._places: list[Location] = []
-        self._arrays: list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], Location]] = []
+        self._arrays = KeptArrays()
         self._met: dict[int, Any] = {id(each): each for each in known}
         self._tensors: dict[int, torch.Tensor] = {}
         self._caches = Caches()
@@ -114,12 +114,15 @@ class Objects:
         """Every place that the function changed, with the key under which it did."""
         with lowering():
             found = [(place, key) for place in self._places for key in self._written.changed_in(place)]
-        found += [(place, ...) for array, before, place in self._open_arrays() if array.tobytes() != before.tobytes()]
-        return found
+        return found + self._arrays.changed(self._written.among)
 
     def state(self) -> Moves:
         """The same, each with a glimpse of what is there now."""
         return [(place, key, brief(place.read().get(key), glimpse)) for place, key in self.changes()]
+
+    def has_grown(self) -> bool:
+        """Whether there may be more to reach than was found: something changed, or a cache was filled."""
+        return self._caches.are_filled() or self.first_change() is not None
 
     def first_change(self) -> tuple[Location, Any] | None:
         """The first of them."""
@@ -137,16 +140,11 @@ class Objects:
                     changed = True
                     place.put_back(None if self._written.keys_in(place) is None else keys)
             self._caches.forget(filled=changed)
-            for array, before, _ in self._open_arrays():
-                if array.flags.writeable and array.tobytes() != before.tobytes():
-                    array[...] = before
+            self._arrays.restore(self._written.among)
 
     def empty_caches(self) -> None:
         """Empties caches that were filled meanwhile with what the function can have written."""
         self._caches.empty(self._written.may_write)
-
-    def _open_arrays(self) -> list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], Location]]:
-        return [each for each in self._arrays if self._written.among(each[2], [...])]
 
     def reaches(self, thing: Any) -> bool:
         """Whether an object that is no tensor is among what was found."""
@@ -217,9 +215,8 @@ class Objects:
         elif isinstance(thing, np.ndarray):
             if thing.dtype == object and thing.size <= MOST_OBJECTS:
                 self._add("a numpy array", *objects_in(thing), thing)
-            elif thing.nbytes <= 1 << 20 and not thing.dtype.hasobject:
-                before = thing.copy()
-                self._arrays.append((thing, before, of_array(thing, before)))
+            else:
+                self._arrays.meet(thing)
             if kind is not np.ndarray:
                 self._attributes(thing)
         elif isinstance(thing, _CONTAINERS):
@@ -335,15 +332,17 @@ class Objects:
     def _globals(self, function: FunctionType) -> None:
         """The globals that code names, the attributes that it reads of the user's modules and sets on any module."""
         code, held = function.__code__, function.__globals__
-        texts = texts_for_names(code)
-        names = [*names_in(code), *texts]
+        names = [*names_in(code), *(texts := texts_for_names(code))]
         self._named(held, names, "a global")  # also what it has yet to bind; names of attributes do no harm
-        stored = stored_attributes(code).union(texts)
-        variables = dict(getclosurevars(function).nonlocals)
-        for title, module in modules_in(held | variables, [*names, *variables], code):
+        scope = held | (variables := dict(getclosurevars(function).nonlocals))
+        modules = [*modules_in(scope, [*names, *variables], {*stored_attributes(code), *texts}, code)]
+        for title, module, read_names in modules:
             self._ways.add(self._at, [module])
-            self._named(vars(module), names_of_module(module, names, stored, code), f"a global of {title}")
+            self._named(vars(module), read_names, f"a global of {title}")
             self._wait(*((each, title) for each in drawn_from(module, names)))
+        for thing, stored in open_in([scope, *(vars(each.module) for each in modules)], names, code):
+            read, write = partial(attributes, thing, stored), partial(set_attributes, thing, stored)
+            self._add(thing.__name__, read, write, in_object(thing))
 
     def _named(self, held: dict[str, Any], names: list[str], title: str) -> None:
         if names:

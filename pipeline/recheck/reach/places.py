@@ -77,7 +77,7 @@ class Location:
         """
         now, before = self.read(), self.before
         pairs = zip(now.items(), before.items(), strict=False)
-        if len(now) == len(before) and all(a is b and c is d for (a, c), (b, d) in pairs):
+        if len(now) == len(before) and all(_is(a, b) and c is d for (a, c), (b, d) in pairs):
             return []
         if any(map(holds_stand_in, now)):
             return [*now, *before]
@@ -123,13 +123,20 @@ class Location:
         return found or list(now)[:turned]
 
 
+def _is(a: Any, b: Any) -> bool:
+    return a is b or (type(a) is int and type(b) is int and a == b)  # the keys of sets and lists are made anew
+
+
 def refill(thing: Any, items: Any) -> None:
     """Gives a list, a deque, a dict or a set other items; what stays is never gone, since other threads may read it."""
     if isinstance(thing, list):
         thing[:] = items
     elif isinstance(thing, set):
-        thing &= (kept := set(items))
-        thing |= kept
+        kept = set(items)
+        for item in thing - kept:  # one by one: operators of sets may change the order of the rest
+            thing.discard(item)
+        for item in kept - thing:
+            thing.add(item)
     elif isinstance(thing, deque):
         thing.clear()
         thing.extend(items)

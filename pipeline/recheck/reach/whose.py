@@ -25,6 +25,7 @@ _CONSTANT = frozenset(
     """Pattern Path PosixPath PurePath PurePosixPath Decimal Fraction date time datetime timedelta timezone UUID
     frozenset ellipsis NotImplementedType memory_format layout dtype Version""".split()
 )
+MADE_AT_RUN_TIME = 1 << 9  # CPython's Py_TPFLAGS_HEAPTYPE: a class that may have attributes set
 _OF_FUNCTIONS = ("builtins", "functools", "operator", "numpy", "torch._ops")
 _OF_THREADS = frozenset("threading _thread concurrent multiprocessing asyncio queue socket selectors tracepack".split())
 
@@ -79,9 +80,9 @@ def is_of_no_module(kind: type) -> bool:
     So does `exec` with a dict of its own, and a file that was loaded by its path. Classes that functions of `types`
     and `dataclasses` make say that they are of the module `types`.
     """
-    made_at_run_time, module = 1 << 9, kind.__module__  # CPython's Py_TPFLAGS_HEAPTYPE
+    module = kind.__module__
     unnamed = module == "builtins" or (module == "types" and not hasattr(types, kind.__name__))
-    return (unnamed or module.partition(".")[0] not in sys.modules) and bool(kind.__flags__ & made_at_run_time)
+    return (unnamed or module.partition(".")[0] not in sys.modules) and bool(kind.__flags__ & MADE_AT_RUN_TIME)
 
 
 def is_looked_into(kind: type) -> bool:

@@ -85,6 +85,7 @@ _torchs: Any = torch._tensor_str.PRINT_OPTS
 _levels: Any = logging
 _SETTINGS: dict[str, list[ProcessPlace]] = {
     "setrecursionlimit": [_one("the limit of recursion", sys.getrecursionlimit, _set_depth)],
+    "setswitchinterval": [_one("the interval of threads", sys.getswitchinterval, sys.setswitchinterval)],
     "set_threshold": [
         ProcessPlace("the thresholds of gc", lambda: dict(enumerate(gc.get_threshold())), _set_thresholds)
     ],

@@ -28,6 +28,10 @@ class Caches:
         self._met.append((thing, misses(thing)))
         return _results_in(thing)
 
+    def are_filled(self) -> bool:
+        """Whether one has computed something meanwhile."""
+        return any(misses(cache) > before for cache, before in self._met)
+
     def forget(self, filled: bool) -> None:
         """Empties those that keep things of a recording; with `filled`, those that were filled meanwhile, too."""
         for cache, before in self._met:

@@ -70,7 +70,8 @@ class WrittenPlaces:
         if not isinstance(thing, _FILLED):
             return False
         stores = self._stores
-        return stores is None or stores.keys_in(thing, frozenset()) is None
+        keys = None if stores is None else stores.keys_in(thing, frozenset())
+        return keys is None or any(key in keys for key in thing)
 
     @cached_property
     def _stores(self) -> Stores | None:
