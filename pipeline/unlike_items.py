@@ -21,7 +21,7 @@ _EMPTY = "Trace with two items at least"
 _LIST = "Trace with a list, which may have any length"
 _TWO_LISTS = ". For any keys let it take two lists, and write for key, value in zip(keys, values) for {}.items()"
 _FOR_KEYWORDS = ". For any names let it take two lists, of the names and of the values, in place of **{}"
-_ITEM = "an item"
+_ITEM, _INNER = "an item", "an inner list"
 _NUMBERS = (int, float)
 _LARGEST = 1 << 63  # a signature holds no larger int
 
@@ -80,9 +80,10 @@ def lines_on(process: Any, given: Sequence[Given], parameters: Parameters) -> li
     same items might have any length.
     """
     shown = [each for each in given if each.given]
-    lists = [line for each in shown for line in _lines(each.value, each.name)]
-    counted = [each for each in shown if type(each.value) in (tuple, dict) and each.value]
+    counted = [each for each in shown if type(each.value) in (tuple, dict, list) and each.value]
     walked = walked_names(process) if counted else frozenset()
+    lists = [line for each in shown for line in _lines(each.value, each.name, each.name in walked)]
+    counted = [each for each in counted if type(each.value) is not list]
     counts = [line for each in counted if each.name in walked for line in _of_count(each)]
     kept = kept_defaults(process, given)
     return [*lists, *counts, *_of_keywords(process, given), *lost_defaults(given, parameters), *kept]
@@ -112,44 +113,82 @@ def _of_count(each: Given) -> Iterator[str]:
         yield f"the length of {each.name!r} is fixed to {len(found)}, because it is a tuple. {_LIST}"
 
 
-def _lines(value: Any, where: str) -> Iterator[str]:
+def _lines(value: Any, where: str, walked: bool) -> Iterator[str]:
     if type(value) is list and list_type(level := free_items(value)[0]) is None:
-        if why := _why(level):
+        if (walked or not _is_mixed(level)) and (why := _why(level)):
             yield f"the length of {where!r} is fixed to {len(value)}, because {why}"
         return
     if isinstance(value, Mapping):
         for key, item in value.items():
-            yield from _lines(item, f"{where}[{key!r}]")
+            yield from _lines(item, f"{where}[{key!r}]", walked=False)
+
+
+def _is_mixed(items: list[Any]) -> bool:
+    """Whether it may be no list of alike items at all, but one of several things that belong together."""
+    kinds = {type(item) for item in items if item is not None}
+    return len(kinds) > 1 and kinds != {*_NUMBERS}
 
 
 def _why(items: list[Any]) -> str:
-    """Why a list has no common form, and what to do; empty where it may be no list of alike items at all."""
+    """Why a list has no common form, and what to do; empty where that is not known."""
     if not items:
         return f"the example is empty. {_EMPTY}"
-    for other in [*items[1:], items[0]]:
-        if found := _difference(items[0], other, _ITEM):
-            return found
-    return ""
+    return _among(items, _ITEM)
+
+
+def _among(items: Sequence[Any], what: str) -> str:
+    """What some items have not in common, or what no list of any length holds in all of them."""
+    others = (_difference(items[0], other, what) for other in [*items[1:], items[0]])
+    return next(filter(None, others), "")
 
 
 def _difference(one: Any, other: Any, what: str) -> str:
     """What two items have not in common, or what no list of any length holds in both."""
-    if (one is None) != (other is None) and not {type(one), type(other)}.isdisjoint((*_NUMBERS, str, bool)):
-        return f"{what} is None in one and not in another. Give what stands for None: -1.0, or ''"
-    if one is None and other is None and what != _ITEM:
-        return f"{what} is None in all. Trace with an example in which it has a value"
-    if {type(one), type(other)} == set(_NUMBERS):
+    kinds = {type(one), type(other)}
+    if one is None or other is None:
+        return _of_none(one, other, what)
+    if kinds == set(_NUMBERS):
         return f"{what} is a float in one and an int that no float is in another. Write numbers of one type"
     if is_array(one) and is_array(other):
         return _of_arrays(one, other, what)
-    if type(one) is dict and type(other) is dict:
+    if len(kinds) > 1:
+        return f"{what} is {_of_class(one)} in one and {_of_class(other)} in another. Give all items one type"
+    if kinds == {dict}:
         missing = next((key for key in [*one, *other] if key not in one or key not in other), None)
         if missing is not None:
             return f"the key {missing!r} is missing in one. Give all items the same keys"
         return next((found for key in one if (found := _difference(one[key], other[key], repr(key)))), "")
-    if type(one) is list and type(other) is list and not (one and other):
-        return f"{what} is an empty list in one. Trace with an example in which it has items everywhere"
+    if kinds == {list}:
+        if not (one and other):
+            return f"{what} is an empty list in one. Trace with an example in which it has items everywhere"
+        return _among([*one, *other], f"an item of {_INNER if what == _ITEM else what}")
+    if kinds == {tuple}:
+        return _of_tuples(one, other, what)
+    if isinstance(one, np.generic):
+        return f"{what} is of numpy's type {type(one).__name__}. Give plain numbers: number.item() for number"
     return ""
+
+
+def _of_none(one: Any, other: Any, what: str) -> str:
+    if one is other:
+        return f"{what} is None in all. Trace with an example in which it has a value"
+    plain = not {type(one), type(other)}.isdisjoint((*_NUMBERS, str, bool))
+    form = "Give what stands for None: -1.0, or ''" if plain else "Give what stands for None, such as an empty one"
+    return f"{what} is None in one and not in another. {form}"
+
+
+def _of_tuples(one: tuple[Any, ...], other: tuple[Any, ...], what: str) -> str:
+    if len(one) != len(other):
+        return f"{what} is a tuple of {len(one)} in one and of {len(other)} in another. Give lists in place of tuples"
+    pairs = enumerate(zip(one, other, strict=True))
+    parts = (_difference(a, b, f"part {place} of {what}") for place, (a, b) in pairs)
+    return next(filter(None, parts), "")
+
+
+def _of_class(thing: Any) -> str:
+    name = type(thing).__name__.lower() if is_array(thing) else type(thing).__name__
+    name = "array" if name == "ndarray" else name
+    return f"{'an' if name[0] in 'aeio' else 'a'} {name}"
 
 
 def _of_arrays(one: Any, other: Any, what: str) -> str:

@@ -32,6 +32,19 @@ FIXED = {
     "a tensor and an array": ([np.ones(2), torch.ones(2)], "an item is a tensor in one and an array in another"),
     "a tensor with gradients": ([torch.ones(2, requires_grad=True)], "because an item requires gradients. Trace with"),
     "an empty list in a list": ([[1], []], "because an item is an empty list in one"),
+    "gaps in rows": ([[1.0, None], [None, 2.0]], "because an item of an inner list is None in one"),
+    "gaps in a list of a record": ([{"x": [1, None]}, {"x": [1, 2]}], "because an item of 'x' is None in one"),
+    "None in pairs": ([("a", 1), ("b", None)], "because part 1 of an item is None in one and not in another"),
+    "None in all pairs": ([("a", None), ("b", None)], "because part 1 of an item is None in all"),
+    "an empty list in pairs": ([("a", [1]), ("b", [])], "because part 1 of an item is an empty list in one"),
+    "no tensor in one": ([torch.ones(2), None], "is None in one and not in another. Give what stands for None"),
+    "None alone": ([None, None], "because an item is None in all"),
+    "tuples of two lengths": ([(1, 2), (1, 2, 3)], "a tuple of 2 in one and of 3 in another. Give lists"),
+    "two kinds": ([1, "a"], "because an item is an int in one and a str in another. Give all items one type"),
+    "two kinds of containers": ([[1, 2], (1, 2)], "because an item is a list in one and a tuple in another"),
+    "two kinds in rows": ([["a", "b"], ["c", 1]], "an item of an inner list is a str in one and an int in another"),
+    "a tensor and a number": ([torch.ones(2), 1.0], "because an item is a tensor in one and a float in another"),
+    "a type of numpy": ([np.float32(1), 2.0], "because an item is a float32 in one and a float in another"),
 }  # fmt: skip
 
 
@@ -45,6 +58,13 @@ def test_trace_says_why_a_length_is_fixed(name) -> None:
     with pytest.warns(UserWarning, match=words):
         mod = tracepack.trace(first, example)
     assert mod(example) == first(example)
+
+
+def test_a_list_of_things_that_belong_together_is_not_named() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mod = tracepack.trace(lambda pair: pair[0] * pair[1], [torch.ones(2), 3.0])
+    assert torch.equal(mod([torch.ones(4), 2.0]), torch.full((4,), 2.0))
 
 
 def test_a_list_inside_of_a_dict_is_named_by_its_place() -> None:
