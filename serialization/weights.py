@@ -19,6 +19,7 @@ import torch
 
 from ..ops.graph.errors import ArchiveError
 from ..ops.graph.graph import Constant
+from ..ops.graph.sharing.tensor_bytes import flat_bytes
 from ..ops.graph.sharing.tensor_places import place
 from ..ops.graph.types import DTYPES
 from .container.archive import Archive
@@ -130,7 +131,7 @@ def _dense(tensor: torch.Tensor) -> tuple[torch.Tensor, list[int] | None]:
 def _bytes(tensor: torch.Tensor) -> memoryview:
     if tensor.numel() == 0:
         return memoryview(b"")
-    array: Any = tensor.reshape(-1).view(torch.uint8).numpy()
+    array: Any = flat_bytes(tensor).numpy()
     return memoryview(array).cast("B")
 
 

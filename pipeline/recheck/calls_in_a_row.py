@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from .reach.contents.kept_tensors import KeptTensors
 from .reach.later import Moves
 from .reach.objects import Objects
 
@@ -27,7 +28,8 @@ class CallsInARow:
     """
 
     def __init__(self, process: Any, objects: Objects) -> None:
-        self._process, self._objects, self._made = process, objects, list[Objects]()
+        self._process, self._objects = process, objects
+        self._made: list[tuple[Objects, KeptTensors]] = []
         self.moving, self.before = Moves(), Moves()
 
     def over(self, calls: Iterable[Call], *, idle_ends: bool = False) -> tuple[bool, str, int]:
@@ -37,26 +39,32 @@ class CallsInARow:
             calls: each returns whether it ran, and how its result differs; empty if not at all.
             idle_ends: whether a first call that changes nothing is the only one.
         """
-        reached, ran, found, number = self._objects, True, "", 0
+        state, ran, found, number = self._objects.state, True, "", 0
         self.moving = Moves()
         for number, call in enumerate(calls):
-            self.before = reached.state()
+            self.before = state()
             ran, found = call()
             grown = ran and not found and (number or self._objects.has_grown())
             if not grown and (idle_ends or not ran or found):
                 return ran, found, number
             if grown and not number:
-                reached = Objects(self._process)
-                self._made.append(reached)
-        self.moving = [each for each in reached.state() if each not in self.before]
+                state = self._search()
+        self.moving = [each for each in state() if each not in self.before]
         return ran, found, number
+
+    def _search(self) -> Callable[[], Moves]:
+        """Looks for what the function can reach now; returns what tells what changes in it from now on."""
+        reached = Objects(self._process)
+        tensors = KeptTensors(each for key, each in reached.tensors.items() if key not in self._objects.tensors)
+        self._made.append((reached, tensors))
+        return lambda: [*reached.state(), *tensors.state()]
 
     def restore(self) -> bool:
         """Gives back what calls have changed; returns whether that led to objects that calls have made."""
         anew, moved = bool(self._made), False
         while self._made:
-            made = self._made.pop()
-            moved = moved or made.first_change() is not None
+            made, tensors = self._made.pop()
+            moved = tensors.restore() or made.first_change() is not None or moved
             made.restore()
         self._objects.restore()
         if moved:  # a cache gives the same object to all calls

@@ -10,6 +10,7 @@ import torch
 from ...ops.graph.errors import RecordError
 from ...ops.graph.graph import Constant, Node, Value
 from ...ops.graph.traverse import leaves
+from ...ops.graph.types import DTYPES
 from ...ops.runtime.user_code import user_line
 from ..proxies.base import is_traced
 from ..proxies.trees import tensor_type
@@ -104,6 +105,13 @@ class Values:
             self._refuse_unseen(tensor)
             if tensor.layout is not torch.strided:
                 raise RecordError("a captured tensor is not dense", where=str(user_line() or ""), got=tensor.layout)
+            if str(tensor.dtype).removeprefix("torch.") not in DTYPES:
+                raise RecordError(
+                    "a captured tensor is of a dtype that no file holds",
+                    where=str(user_line() or ""),
+                    got=tensor.dtype,
+                    fix="Capture tensor.dequantize() in its place." if tensor.is_quantized else "",
+                )
             constant = Constant(tensor, f"c{len(self.captured)}", parameter=_is_trained(tensor))
             self.captured[id(tensor)] = constant
             self._contents[id(tensor)] = _contents(tensor)

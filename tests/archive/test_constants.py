@@ -50,3 +50,32 @@ def test_memory_that_is_not_aligned_is_copied(tmp_path, dtype):
         assert torch.equal(constant, tensor)
         assert constant.data_ptr() % 16 == 0
         assert torch.equal(mod(torch.ones(2))[1] * 2, tensor * 2)
+
+
+_SINGLE = {
+    "a column of one row": torch.randn(1, 4)[:, 1],
+    "one of every four": torch.arange(4)[::4],
+    "an imaginary part": torch.tensor([1 + 2j]).imag,
+    "a slice of three dimensions": torch.randn(1, 1, 4)[:, :, 2:3],
+}
+
+
+@pytest.mark.parametrize("name", _SINGLE)
+def test_a_single_item_is_saved_whatever_its_step_is(name, tmp_path):
+    held, x = _SINGLE[name], torch.randn(3)
+    module = tracepack.trace(lambda x: x + held.sum(), x)
+    module.save(tmp_path / "one.tpk")
+    assert torch.equal(tracepack.load(tmp_path / "one.tpk")(x), x + held.sum())
+
+
+def test_golden_examples_may_have_a_single_item_of_any_step(tmp_path):
+    module = tracepack.trace(lambda x: x[:, 1], torch.rand(3, 4))
+    module.save(tmp_path / "one.tpk", examples=[{"x": torch.rand(1, 4)}, {"x": torch.rand(1, 8)[:, ::2]}])
+    assert tracepack.load(tmp_path / "one.tpk")(torch.rand(2, 4)).shape == (2,)
+
+
+@pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor, :UserWarning")
+def test_a_captured_quantized_tensor_is_refused_with_the_form():
+    held = torch.quantize_per_tensor(torch.arange(3.0), 0.1, 0, torch.qint8)
+    with pytest.raises(tracepack.RecordError, match=r"a dtype that no file holds; got torch.qint8. .*\.dequantize\(\)"):
+        tracepack.trace(lambda x: x + held.dequantize(), torch.rand(3))

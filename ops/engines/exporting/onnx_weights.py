@@ -11,6 +11,8 @@ from collections.abc import Mapping
 
 import torch
 
+from ...graph.sharing.tensor_bytes import flat_bytes
+
 MODEL = "model.onnx"
 WITHIN = "within"  # the output that says whether all indices are
 
@@ -66,7 +68,7 @@ def _outside(location: str, offset: int, length: int) -> bytes:
 
 
 def _raw(tensor: torch.Tensor) -> bytes:
-    return tensor.detach().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
+    return flat_bytes(tensor).numpy().tobytes()
 
 
 def _field(number: int, data: bytes) -> bytes:

@@ -19,6 +19,7 @@ import torch
 
 from ...graph.graph import Constant
 from ...graph.program import Artefact
+from ...graph.sharing.tensor_bytes import flat_bytes
 from .onnx_weights import NUMPY_TYPES
 
 OPTIMISED = "optimised.onnx"
@@ -91,7 +92,7 @@ def _apart(model: Any, weights: Mapping[str, Constant]) -> tuple[list[str], dict
 
 
 def _bytes(tensor: torch.Tensor) -> bytes:
-    return bytes(tensor.contiguous().reshape(-1).view(torch.uint8).numpy())
+    return bytes(flat_bytes(tensor).numpy())
 
 
 def weights_of(artefact: Artefact, *, optimised: bool) -> dict[str, torch.Tensor]:

@@ -94,8 +94,20 @@ def _count_to(place: Location, key: Any, count: int, grows: bool) -> None:
     elif grows:
         if key in content and len(content) < count <= MOST_GROWN:
             place.attempt(_grown(content, key, count - len(content)))
-    elif (other := with_numbers(content.get(key), partial(_counted, count))) is not None:
+    elif (other := _all_counted(count, content.get(key))) is not None:
         place.attempt({**content, key: other})
+
+
+def _all_counted(count: int, now: Any) -> Any:
+    """A value with a count in place of each number; None where it has none, or holds none that is so large."""
+    is_array = isinstance(now, np.ndarray) and np.issubdtype(now.dtype, np.number)
+    is_tensor = isinstance(now, torch.Tensor) and now.dtype is not torch.bool
+    if not is_array and not is_tensor:
+        return with_numbers(now, partial(_counted, count))
+    try:
+        return np.full_like(now, count) if is_array else torch.full_like(now.detach(), count)
+    except (OverflowError, RuntimeError):
+        return None
 
 
 def _counted(count: int, now: Any) -> Any:

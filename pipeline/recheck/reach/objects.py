@@ -84,6 +84,7 @@ class Objects:
 
     Attributes:
         functions: the user's own functions among what was found, `ops` and `classes` those among it.
+        tensors: the tensors, by their ids.
         ends_early: whether there was more than was looked at.
     """
 
@@ -95,7 +96,7 @@ class Objects:
         self._places: list[Location] = []
         self._arrays = KeptArrays()
         self._met: dict[int, Any] = {id(each): each for each in known}
-        self._tensors: dict[int, torch.Tensor] = {}
+        self.tensors: dict[int, torch.Tensor] = {}
         self._caches = Caches()
         self._ways, self._at = Ways(process), id(process)
         self._waiting: deque[tuple[Any, str]] = deque([(process, "the function")])
@@ -186,10 +187,10 @@ class Objects:
 
     def _visit(self, thing: Any, name: str) -> None:
         kind = type(thing)
-        if is_traced(thing) or id(thing) in self._met or id(thing) in self._tensors:
+        if is_traced(thing) or id(thing) in self._met or id(thing) in self.tensors:
             return
         if isinstance(thing, torch.Tensor):  # not counted: a model has many
-            self._tensors[id(thing)] = thing
+            self.tensors[id(thing)] = thing
             self._at = id(thing)
             self._attributes(thing)
             return

@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -158,9 +159,33 @@ def _counter_of_itertools() -> Callable[[], int]:
     return count
 
 
+def _tensor() -> Callable[[], int]:
+    held: list[torch.Tensor] = []
+
+    def count() -> int:
+        if not held:
+            held.append(torch.zeros(1))
+        held[0] += 1
+        return int(held[0].item())
+
+    return count
+
+
+def _array() -> Callable[[], int]:
+    held: dict[str, np.ndarray[Any, Any]] = {}
+
+    def count() -> int:
+        found = held.setdefault("n", np.zeros(3, np.int64))
+        found[1] += 1
+        return int(found[1])
+
+    return count
+
+
 MADE = [
     _list_of_cache, _dict_of_cache_with_key, _closure_of_cache, _iterator_of_cache, _singleton, _object_of_dict,
     _list_of_dict, _variable, _attribute_of_a_function, _object_in_object, _counter_of_itertools,
+    _tensor, _array,
 ]  # fmt: skip
 
 
@@ -174,7 +199,8 @@ def test_state_in_what_the_first_call_makes_is_refused(make: Callable[[], Callab
     def process(x: torch.Tensor) -> torch.Tensor:
         return x * 2 if count() > at else x
 
-    with pytest.raises(tracepack.RecordError, match="keeps state"):
+    why = "keeps state" if make is not _tensor else "a value that data decides cannot leave the graph: a branch"
+    with pytest.raises(tracepack.RecordError, match=why):
         tracepack.trace(process, X)
 
 
@@ -203,6 +229,19 @@ def test_counts_in_it_that_decide_nothing_are_taken_and_put_back() -> None:
     module = tracepack.trace(process, X)
     assert torch.equal(module(X * 3), X * 6)
     assert settings() == {"scale": 2.0, "calls": 0}
+
+
+def test_a_tensor_to_work_in_that_the_first_call_makes_is_taken() -> None:
+    held: list[torch.Tensor] = []
+
+    def process(x: torch.Tensor) -> torch.Tensor:
+        if not held:
+            held.append(torch.empty(2))
+        held[0].copy_(x)
+        return held[0] * 2
+
+    assert torch.equal(tracepack.trace(process, X)(X * 3), X * 6)
+    assert held == []
 
 
 class _Lazy(torch.nn.Module):

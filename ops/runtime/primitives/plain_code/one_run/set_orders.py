@@ -16,6 +16,7 @@ import numpy as np
 import torch
 
 from .....graph.errors import GuardError
+from .....graph.sharing.tensor_bytes import flat_bytes
 from ..language import FILE
 
 ORDERS = "a set of texts is gone through, whose order is another one in each process"
@@ -142,6 +143,4 @@ def _alike(one: Any, other: Any) -> bool:
 
 
 def _equal(one: torch.Tensor, other: torch.Tensor) -> bool:
-    return one.shape == other.shape and torch.equal(
-        one.contiguous().reshape(-1).view(torch.uint8), other.contiguous().reshape(-1).view(torch.uint8)
-    )
+    return one.shape == other.shape and torch.equal(flat_bytes(one), flat_bytes(other))
