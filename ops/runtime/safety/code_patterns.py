@@ -9,6 +9,7 @@ from ...graph.errors import TrustError
 from ...graph.graph import Node
 from ..primitives.plain_code.allowed import checked, compiled_patterns, patterns
 from ..primitives.plain_code.running import distrust
+from .constant_texts import ConstantTexts
 from .patterns import is_linear
 
 _ARGUMENTS = {"compile": 2, "sub": 3, "search": 2, "match": 2, "fullmatch": 2, "findall": 2, "finditer": 2, "split": 2}
@@ -40,8 +41,9 @@ def unbounded_pattern(text: str) -> str:
     tree = checked(text)
     known = compiled_patterns(tree)
     alone = {id(call) for name, call in known.items() if _is_tried_once(tree, name)}
+    texts = ConstantTexts(tree)
     for name, call in patterns(tree):
-        if call is None or not _is_bounded("match" if id(call) in alone else name, call, known):
+        if call is None or not _is_bounded("match" if id(call) in alone else name, call, known, texts):
             return f"re.{name}" if call is None else ast.unparse(call)[:80]
     return ""
 
@@ -53,14 +55,19 @@ def _is_tried_once(tree: ast.Module, name: str) -> bool:
     return len(uses) == 1 + sum(isinstance(node.value, ast.Name) and node.value.id == name for node in asked)
 
 
-def _is_bounded(name: str, call: ast.Call, known: Collection[str]) -> bool:
+def _is_bounded(name: str, call: ast.Call, known: Collection[str], texts: ConstantTexts) -> bool:
     compiles = isinstance(call.func, ast.Attribute) and call.func.attr == "compile"
-    given = [each.value if isinstance(each, ast.Constant) else ... for each in call.args]
-    if not call.args or call.keywords or len(given) > _ARGUMENTS["compile" if compiles else name]:
+    if not call.args or call.keywords or len(call.args) > _ARGUMENTS["compile" if compiles else name]:
         return False
-    if isinstance(call.args[0], ast.Name):
-        return call.args[0].id in known
-    flags = given[1] if compiles and len(given) > 1 else 0
-    if not isinstance(given[0], str) or not isinstance(flags, int):
+    pattern = call.args[0]
+    if isinstance(pattern, ast.Name) and pattern.id in known:
+        return True
+    flags = _flags(call.args[1]) if compiles and len(call.args) > 1 else 0
+    found = texts.of(pattern)
+    if not found or flags is None:
         return False
-    return is_linear(given[0], flags, name if name in _ALONE else "search")
+    return all(is_linear(text, flags, name if name in _ALONE else "search") for text in found)
+
+
+def _flags(given: ast.expr) -> int | None:
+    return given.value if isinstance(given, ast.Constant) and isinstance(given.value, int) else None

@@ -83,10 +83,11 @@ def holds(node: ast.expr | ast.stmt, number: int) -> bool:
 
 def is_plain(node: ast.AST) -> bool:
     """Whether an expression may stand in a lambda, and gives no None but by a choice of its own."""
-    own = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom, ast.Starred)
-    inner = [each for each in ast.walk(node) if isinstance(each, ast.IfExp) and each not in list(_choices(node))]
-    sides = [side for each in inner for side in (each.body, each.orelse)]
-    return not any(isinstance(each, own) for each in ast.walk(node)) and not any(map(_is_none, [node, *sides]))
+    own, walked = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom, ast.Starred), list(ast.walk(node))
+    calls = {ast.unparse(each.func) for each in walked if isinstance(each, ast.Call)}
+    inner = [each for each in walked if isinstance(each, ast.IfExp) and each not in list(_choices(node))]
+    alone = calls.isdisjoint(("eval", "exec", "locals", "super")) and not any(isinstance(each, own) for each in walked)
+    return alone and not any(map(_is_none, [node, *(side for each in inner for side in (each.body, each.orelse))]))
 
 
 def _choices(node: ast.AST) -> Iterator[ast.IfExp]:
