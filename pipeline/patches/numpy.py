@@ -22,6 +22,7 @@ from ...ops.graph.traverse import leaves
 from ..proxies.base import is_traced
 from ..rules.numpy_functions import plain_ufunc
 from .hooks import Hooks, active
+from .library.arrays.sized_arrays import SIZED_ARRAYS
 
 
 def _tensor_ufunc(self: torch.Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -79,7 +80,9 @@ def _is_drawn(frame: FrameType, name: str) -> bool:
     return bool(text) and name.encode() not in text
 
 
-_MAKERS = ("array", "asarray", "asanyarray", "ascontiguousarray", "arange", "linspace", "zeros", "ones", "full")
+_MAKERS = (
+    "array", "asarray", "asanyarray", "ascontiguousarray", "arange", "linspace", "logspace", "zeros", "ones", "full",
+)  # fmt: skip
 
 
 def _place(owner: Any, name: str, recorded: str = "") -> tuple[Any, str, Callable[[Any], Any]]:
@@ -91,6 +94,7 @@ hooks = Hooks(
         *(_place(np, name) for name in _MAKERS),
         _place(np, "empty", "zeros"),  # what it holds is not said, and a file reads no memory of others
         _place(torch, "from_numpy"),
+        *SIZED_ARRAYS,
         (torch.Tensor, "__array_ufunc__", lambda _: _tensor_ufunc),
         (torch.Tensor, "__array_function__", lambda _: _tensor_function),
     ]

@@ -6,6 +6,7 @@ import re
 from collections import ChainMap
 from string import Template
 
+import numpy as np
 import pytest
 import torch
 
@@ -281,3 +282,27 @@ def test_each_draw_in_a_loop_shows_its_own_form(process, form, words) -> None:
     with pytest.warns(UserWarning, match=re.escape(words)):
         tracepack.trace(process, [x, x], 3)
     check(Case(form, [[x, x], 3], [[[x], 5], [[x, x + 1, x], 7]]))
+
+
+MADE_OF_THE_RUN = {
+    "a mean of a column": (lambda rows: pd.DataFrame(rows)["price"].mean(), [{"price": 1.0}, {"price": 2.0}]),
+    "groups": (lambda rows: pd.DataFrame(rows).groupby("k")["v"].sum().to_dict(), [{"k": "a", "v": 1.0}]),
+    "a rolling mean": (lambda values: pd.Series(values).rolling(2).mean().tolist(), [1.0, 2.0, 3.0]),
+    "an array": (lambda values: pd.DataFrame(values).to_numpy(), np.ones((2, 2))),
+    "columns": (lambda value: pd.DataFrame({"a": [value], "b": ["x"]}).iloc[0]["a"], 1.0),
+}
+
+
+@pytest.mark.parametrize("name", MADE_OF_THE_RUN)
+def test_a_table_that_is_made_of_the_run_is_refused_with_the_form(name) -> None:
+    process, example = MADE_OF_THE_RUN[name]
+    words = (
+        r"^test_frames.py:\d+ in .* of pandas is made of what is decided at run time, .*Work on the lists and arrays"
+    )
+    with pytest.raises(tracepack.RecordError, match=words):
+        tracepack.trace(process, example)
+
+
+def test_a_table_of_constants_is_made_as_before() -> None:
+    module = tracepack.trace(lambda x: x * pd.DataFrame({"a": [1.0, 2.0]})["a"].sum(), 2.0)
+    assert module(5.0) == 15.0

@@ -1,6 +1,7 @@
-"""Refuses a table of pandas that asks its index, in C, for a key that is decided at run time.
+"""Refuses a table of pandas that is made of what is decided at run time, or asks its index, in C, for such a key.
 
-Its tables take no stand-in for equal to a label: the key would count as missing, without a guard.
+Its tables take no stand-in for equal to a label: the key would count as missing, without a guard. And they make plain
+numbers of stand-ins in their own code, which fixes each of them.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ from functools import wraps
 from typing import Any
 
 from ....proxies.base import is_traced
+from ....proxies.strings import TracedStr
 from ...hooks import Hooks, active
 
 _ASKING = ("get_loc", "__contains__")
+_MOST_DEPTH = 3  # of the lists and dicts that a table is made of
 
 
 def _refusing(plain: Callable[..., Any]) -> Callable[..., Any]:
@@ -44,16 +47,41 @@ def _refusing_map(plain: Callable[..., Any]) -> Callable[..., Any]:
     return mapped
 
 
+def _refusing_table(plain: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(plain)
+    def made(table: Any, data: Any = None, *rest: Any, **named: Any) -> None:
+        recorder = active()
+        if recorder is not None and _holds_numbers(data):
+            recorder.refuse(
+                f"a {type(table).__name__} of pandas is made of what is decided at run time, and no recording follows "
+                "what it does",
+                "Work on the lists and arrays themselves: sum(row['price'] for row in rows); an op that was scripted "
+                "with a table takes its columns one by one: op(np.array(ages), cities).",
+            )
+        plain(table, data, *rest, **named)
+
+    return made
+
+
+def _holds_numbers(data: Any, depth: int = 0) -> bool:
+    """Whether there is something of the recording in what a table is made of, but for texts, which stay as they are."""
+    if isinstance(data, dict | list | tuple) and depth < _MOST_DEPTH:
+        items = data.values() if isinstance(data, dict) else data
+        return any(_holds_numbers(each, depth + 1) for each in items)
+    return is_traced(data) and not isinstance(data, TracedStr)
+
+
 def frames() -> Any:
     """A context in which a recorder refuses that, where pandas is there."""
-    pandas = sys.modules.get("pandas")
+    pandas: Any = sys.modules.get("pandas")
     index = getattr(pandas, "Index", None)
     if not isinstance(index, type):
         return Hooks([])()
     if not _hooks:
         kinds = [index, *_below(index)]
         asking = [(k, name, _refusing) for k in kinds for name in _ASKING if name in vars(k)]
-        _hooks.append(Hooks([*asking, (sys.modules["pandas"].Series, "map", _refusing_map)]))
+        tables = [(kind, "__init__", _refusing_table) for kind in (pandas.DataFrame, pandas.Series)]
+        _hooks.append(Hooks([*asking, *tables, (pandas.Series, "map", _refusing_map)]))
     return _hooks[0]()
 
 

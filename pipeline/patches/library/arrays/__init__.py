@@ -1,0 +1,1 @@
+"""Functions that make arrays and tensors of sizes."""
