@@ -13,7 +13,7 @@ Values are numbered in order of definition. The form is for people and tests; ar
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .errors import one_line
@@ -64,8 +64,12 @@ def _printable(name: str) -> str:
     return name if name.isprintable() else repr(name)
 
 
-def types_text(tree: Any) -> str:
+def types_text(tree: Any, known: Mapping[int, Any] | None = None) -> str:
     """An output tree with the type of every value in its place, as signatures show it.
+
+    Args:
+        tree: the output of a graph.
+        known: the ids of values -> what is shown of them in place of their type.
 
     Example:
         >>> from tracepack.ops.graph.types import TensorType
@@ -74,20 +78,20 @@ def types_text(tree: Any) -> str:
     """
     match tree:
         case Value():
-            return str(tree.type)
+            return str((known or {}).get(id(tree), tree.type))
         case Literal(_, name):
             return name
         case Constant() if (kind := tree.type()) is not None:
             return str(kind)
         case Record():
             pairs = zip(tree.fields, tree.items, strict=True)
-            return f"{tree.name}({', '.join(f'{_field(k)}={types_text(v)}' for k, v in pairs)})"
+            return f"{tree.name}({', '.join(f'{_field(k)}={types_text(v, known)}' for k, v in pairs)})"
         case tuple():
-            return f"({', '.join(map(types_text, tree))}{',' if len(tree) == 1 else ''})"
+            return f"({', '.join(types_text(part, known) for part in tree)}{',' if len(tree) == 1 else ''})"
         case list():
-            return f"[{', '.join(map(types_text, tree))}]"
+            return f"[{', '.join(types_text(part, known) for part in tree)}]"
         case dict():
-            return "{" + ", ".join(f"{k!r}: {types_text(v)}" for k, v in tree.items()) + "}"
+            return "{" + ", ".join(f"{k!r}: {types_text(v, known)}" for k, v in tree.items()) + "}"
     return repr(tree)
 
 

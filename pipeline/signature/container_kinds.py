@@ -15,6 +15,7 @@ from typing import Any
 from ...ops.graph.graph import Graph, Node, Operator, Record, Value
 from ...ops.graph.traverse import leaves
 from ...ops.graph.types import ANY, BOOL, FLOAT, INT, STR, STRINGS, ListType, ScalarType, TensorType, Type
+from .arrays.tensors_of_lists import MAKERS, UnsureTensor, after, tensor_of_list
 from .text_results import gives_text
 
 MOST_TURNS, DEEPEST = 4, 20
@@ -73,8 +74,11 @@ class _Nothing:
 NOTHING = _Nothing()
 
 
-def containers(graph: Graph) -> Mapping[int, ListType | DictType | OptionalType | ScalarType]:
-    """The ids of results of unknown kinds -> what lists and dicts hold, what is not None is, and that one is a text."""
+Known = ListType | DictType | OptionalType | ScalarType | UnsureTensor
+
+
+def containers(graph: Graph) -> Mapping[int, Known]:
+    """The ids of results of unknown kinds -> what lists and dicts hold, what is not None is, a text or a tensor."""
     asked = {id(leaf) for leaf in leaves(graph.output) if isinstance(leaf, Value) and leaf.type == ANY}
     if not asked:
         return {}
@@ -83,7 +87,7 @@ def containers(graph: Graph) -> Mapping[int, ListType | DictType | OptionalType 
     return {
         key: kind
         for key, kind in kinds.items()
-        if (isinstance(kind, ListType | DictType | OptionalType) and _is_known(kind)) or kind == STR
+        if (isinstance(kind, ListType | DictType | OptionalType | UnsureTensor) and _is_known(kind)) or kind == STR
     }
 
 
@@ -212,17 +216,26 @@ class _Kinds:
         if name in ("map", "cond", "while_loop"):
             return self._of_graphs(name, node.args) if self.depth < DEEPEST else None
         args = [self.kind(arg) for arg in node.args if not isinstance(arg, slice)]
+        if name.startswith("torch."):
+            return self._of_tensors(name, args, node)
         if any(each is NOTHING for each in args) and (name in _ARITHMETIC or args[0] is NOTHING):
             return NOTHING  # of an entry that no round has put in yet
         if name == "round" and len(args) == 1:
             return INT
         if name in _ARITHMETIC:
+            if BOOL in args and name in ("min", "max"):
+                return BOOL if all(each == BOOL for each in args) and not node.kwargs else None
             numbers = [INT if each == BOOL else each for each in args[: 1 if name == "round" else None]]
             known = all(each in _NUMBERS for each in numbers)
             return (FLOAT if FLOAT in numbers else INT) if known and not node.kwargs else _of_texts(args)
         if name in _UNSURE:
             return None
         return _OF[name](args, node.args) if name in _OF and not node.kwargs else _BY_TYPE
+
+    def _of_tensors(self, name: str, args: list[Any], node: Node) -> Any:
+        named = list(map(self.kind, node.kwargs.values()))
+        made = tensor_of_list(args[0], node) if name in MAKERS and len(args) == 1 else after(name, [*args, *named])
+        return _BY_TYPE if made is None else made
 
     def _of_graphs(self, name: str, args: Sequence[Any]) -> Any:
         if name == "map":
@@ -260,11 +273,12 @@ def _of_texts(args: Sequence[Any]) -> Any:
 
 
 def _of_tensor(args: Sequence[Any], _: Any) -> Any:
-    if not args or not isinstance(args[0], TensorType):
+    of = args[0].types[0] if args and isinstance(args[0], UnsureTensor) else args[0] if args else None
+    if not isinstance(of, TensorType):
         return None
-    name = args[0].dtype
+    name = of.dtype
     kind: Any = BOOL if name == "bool" else FLOAT if name.startswith(("float", "bfloat")) else INT
-    return None if name.startswith("complex") else reduce(lambda item, _: ListType(item), args[0].shape, kind)
+    return None if name.startswith("complex") else reduce(lambda item, _: ListType(item), of.shape, kind)
 
 
 def _entry(args: Sequence[Any], given: Sequence[Any]) -> Any:

@@ -10,7 +10,7 @@ from ...ops.graph.errors import one_line
 from ...ops.graph.graph import Graph
 from ...ops.graph.program import Program
 from ...ops.graph.sharing.memory import touched
-from ...ops.graph.text import guards_text, types_text
+from ...ops.graph.text import guards_text
 from ..left_out.ways_without import ways_of
 from ..running.conditions import conditions
 from .plain_conditions import plain_conditions
@@ -103,9 +103,11 @@ class DescribedProgram:
 
 def _text(program: Program, without: frozenset[str]) -> str:
     """A signature, where some parameters are left out of it."""
+    from .fields import output_text
+
     parameters, guards = program.parameters, program.facts.guards
     shown = replace(parameters, items=tuple(item for item in parameters.items if item.name not in without))
-    text = f"({', '.join(shown.texts(touched(program.graph).inputs()))}) -> {types_text(program.graph.output)}"
+    text = f"({', '.join(shown.texts(touched(program.graph).inputs()))}) -> {output_text(program.graph)}"
     texts = [*filter(None, [guards_text(guards)]), *conditions(program.graph, parameters.names)]
     asked = plain_conditions(texts, program.facts.symbols.keys() - {*parameters.names})
     return text + (f" where {' and '.join(asked)}" if asked else "")

@@ -8,9 +8,11 @@ from typing import Any
 
 from ...ops.graph.graph import Constant, Graph, Literal, Record, Value
 from ...ops.graph.program import REQUIRED, Parameters, Slot
-from ...ops.graph.types import ListType, ScalarType, TensorType, Type
+from ...ops.graph.text import types_text
+from ...ops.graph.types import Dim, ListType, ScalarType, TensorType, Type
 from .arrays.array_types import ArrayTypes
-from .container_kinds import containers
+from .arrays.tensors_of_lists import UnsureTensor
+from .container_kinds import Known, containers
 
 Path = tuple[str | int, ...]
 FIXED = "fixed"
@@ -27,13 +29,15 @@ class SignatureField:
             them); ``"array"`` of numpy; ``"list"``, one of any length whose items are alike; ``"any"``, what data
             decides: a number, a list, a dict; ``"fixed"``, which never changes.
         dtype: of a tensor, torch's name such as ``"float32"``, and of an array that functions of numpy make whose
-            sizes follow from those of others; None for anything else.
+            sizes follow from those of others; None for anything else, and of a tensor where it hangs on whether a
+            list is empty.
         shape: of a tensor, and of such an array: a number is a fixed size, a string such as ``"N"`` or ``"2*N"`` a free
-            one, and equal strings are equal sizes; None is a size that data decides. None for anything else.
+            one, and equal strings are equal sizes; None is a size that data decides. None for anything else, and of a
+            tensor whose number of dimensions data decides.
         default: the value where an input is not given; None as well where it must be. Of a fixed field its only value.
         required: whether an input must be given.
         type: of a list or a dict of run time what it holds, such as ``"list[float]"`` or ``"dict[str, int]"``, where
-            the nodes tell; None for anything else.
+            the nodes tell; of a tensor of no one dtype what it may be, ``"i64[?] or f32[0]"``; None for anything else.
     """
 
     name: str
@@ -77,10 +81,25 @@ def output_fields(graph: Graph) -> list[SignatureField]:
             of = _field(name, path, arrays[id(leaf)])
             field = replace(field, dtype=of.dtype, shape=of.shape)
         if (known := held.get(id(leaf))) is not None:
-            text = isinstance(known, ScalarType)
-            field = replace(field, kind=known.kind) if text else replace(field, type=str(known))
+            field = _as_known(field, known)
         found.append(field)
     return found
+
+
+def output_text(graph: Graph) -> str:
+    """The types of the outputs in their containers, as signatures show them."""
+    unsure = {key: known for key, known in containers(graph).items() if isinstance(known, UnsureTensor)}
+    return types_text(graph.output, unsure)
+
+
+def _as_known(field: SignatureField, known: Known) -> SignatureField:
+    """An output of no type in the graph, by what its nodes tell."""
+    match known:
+        case ScalarType(kind):
+            return replace(field, kind=kind)
+        case UnsureTensor():
+            return replace(field, kind="tensor", dtype=known.dtype, shape=_sizes(known.shape), type=str(known))
+    return replace(field, type=str(known))
 
 
 def type_of_output(leaf: Any) -> Type | None:
@@ -90,10 +109,13 @@ def type_of_output(leaf: Any) -> Type | None:
 
 def _field(name: str, path: Path, kind: Type, default: Any = None, required: bool = True) -> SignatureField:
     if isinstance(kind, TensorType):
-        sizes = tuple(None if size == "?" else size for size in kind.shape)
-        return SignatureField(name, path, "tensor", kind.dtype, sizes, default, required)
+        return SignatureField(name, path, "tensor", kind.dtype, _sizes(kind.shape), default, required)
     held = str(kind) if isinstance(kind, ListType) else None
     return SignatureField(name, path, kind.kind, default=default, required=required, type=held)
+
+
+def _sizes(shape: tuple[Dim, ...] | None) -> tuple[Dim | None, ...] | None:
+    return None if shape is None else tuple(None if size == "?" else size for size in shape)
 
 
 def _walk(tree: Any, path: Path) -> Iterator[tuple[Path, Any]]:

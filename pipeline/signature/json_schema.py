@@ -9,7 +9,8 @@ from ...ops.graph.graph import Graph, Literal, Record
 from ...ops.graph.program import Parameters, Slot
 from ...ops.graph.types import ListType, TensorType, Type
 from .arrays.array_types import ArrayTypes
-from .container_kinds import DictType, OptionalType, containers
+from .arrays.tensors_of_lists import UnsureTensor
+from .container_kinds import DictType, Known, OptionalType, containers
 from .fields import type_of_output
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -53,7 +54,7 @@ def _input(parameters: Parameters) -> Callable[[Any], dict[str, Any]]:
     return lambda leaf: _of_type(parameters.types[leaf.index]) if isinstance(leaf, Slot) else {"const": _json(leaf)}
 
 
-def _output(held: Mapping[int, Type | DictType | OptionalType]) -> Callable[[Any], dict[str, Any]]:
+def _output(held: Mapping[int, Type | Known]) -> Callable[[Any], dict[str, Any]]:
     def schema(leaf: Any) -> dict[str, Any]:
         kind = held.get(id(leaf)) or type_of_output(leaf)
         return {"const": _json(leaf)} if kind is None else _of_type(kind)
@@ -78,7 +79,7 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
-def _of_type(kind: Type | DictType | OptionalType) -> dict[str, Any]:
+def _of_type(kind: Type | Known) -> dict[str, Any]:
     """A value as JSON has it: a tensor is lists of lists, its dtype and sizes stand beside them."""
     if not isinstance(kind, TensorType):
         if isinstance(kind, ListType):
@@ -87,6 +88,8 @@ def _of_type(kind: Type | DictType | OptionalType) -> dict[str, Any]:
             return {"type": "object", "additionalProperties": _tree(kind.item, _of_type)}
         if isinstance(kind, OptionalType):
             return {"anyOf": [_tree(kind.item, _of_type), {"type": "null"}]}
+        if isinstance(kind, UnsureTensor):
+            return {"anyOf": list(map(_of_type, kind.types))}
         return dict(_SCALARS[kind.kind])
     schema = _element(kind.dtype)
     for size in reversed(kind.shape):

@@ -35,7 +35,7 @@ def merged(one: SignatureField, other: SignatureField) -> SignatureField:
     if one == other:
         return one
     kind = _kind(one)
-    if kind != _kind(other) or (kind == "tensor" and (one.dtype != other.dtype or _rank(one) != _rank(other))):
+    if kind != _kind(other) or (kind == "tensor" and _cast(one) != _cast(other)):
         return SignatureField(one.name, one.path, "any", required=one.required)
     if kind != "tensor":
         default = None if FIXED in (one.kind, other.kind) else one.default
@@ -43,7 +43,9 @@ def merged(one: SignatureField, other: SignatureField) -> SignatureField:
             one.name, one.path, kind, default=default, required=one.required,
             type=one.type if one.type == other.type else None,
         )  # fmt: skip
-    pairs = zip(one.shape or (), other.shape or (), strict=True)
+    if one.shape is None or other.shape is None:
+        return one
+    pairs = zip(one.shape, other.shape, strict=True)
     return replace(one, shape=tuple(size if size == beside else None for size, beside in pairs))
 
 
@@ -51,8 +53,9 @@ def _kind(field: SignatureField) -> str:
     return field.kind if field.kind != FIXED else _PLAIN.get(type(field.default), "any")
 
 
-def _rank(field: SignatureField) -> int:
-    return len(field.shape or ())
+def _cast(field: SignatureField) -> Any:
+    """What two recordings must have alike of a tensor: dtype and rank, or all that it may be."""
+    return field.dtype, None if field.shape is None else len(field.shape), field.type
 
 
 def schema_of(program: Program) -> dict[str, Any]:

@@ -11,10 +11,11 @@ from ..ops.graph.graph import Body, Constant, Graph, KernelCall
 from ..ops.graph.kernel import Kernel
 from ..ops.graph.program import Parameters, Program
 from ..ops.graph.sharing.memory import touched
-from ..ops.graph.text import guards_text, types_text
+from ..ops.graph.text import guards_text
 from ..ops.graph.traverse import walk
 from ..ops.graph.types import DTYPES
 from ..pipeline.left_out.ways_without import ways_of
+from ..pipeline.signature.fields import output_text
 from ..serialization.container.archive import Archive
 from ..serialization.container.faults import one_error
 from ..serialization.container.schema import WEIGHTS
@@ -92,7 +93,7 @@ class Described:
     @property
     def output(self) -> str:
         """The types of the outputs in their containers."""
-        return types_text(self.contents.graph.output)
+        return output_text(self.contents.graph)
 
     @property
     def signature(self) -> str:
@@ -110,7 +111,7 @@ class Described:
         return [
             {
                 "inputs": sorted(way.names),
-                "signature": f"({way.program.parameters}) -> {types_text(way.program.graph.output)}",
+                "signature": f"({way.program.parameters}) -> {output_text(way.program.graph)}",
             }
             for way in ways_of(program)
         ]

@@ -231,18 +231,18 @@ def _is_silent(field: SignatureField) -> bool:
 
 
 def _datatype(field: SignatureField) -> str:
-    if field.kind == "tensor":
-        return DATATYPES.get(str(field.dtype), "")
+    if field.kind == "tensor" and field.dtype is not None:
+        return DATATYPES.get(field.dtype, "")
     if field.kind == FIXED:
         return {bool: "BOOL", int: "INT64", float: "FP64"}.get(type(field.default), BYTES)
     return _SCALARS.get(field.kind, BYTES)
 
 
 def _described(name: str, field: SignatureField) -> dict[str, Any]:
-    if field.kind == "tensor":
-        shape = [size if isinstance(size, int) else -1 for size in field.shape or ()]
+    if field.kind == "tensor" and field.shape is not None:
+        shape = [size if isinstance(size, int) else -1 for size in field.shape]
     else:
-        shape = [-1] if field.kind in ("strings", "array") else [1]
+        shape = [-1] if field.kind in ("strings", "array", "tensor") else [1]
     return {"name": name, "datatype": _datatype(field), "shape": shape}
 
 
