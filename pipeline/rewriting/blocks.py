@@ -23,6 +23,7 @@ from ..rules.advice.before_calls import OP_BEFORE
 from .asked_lines import Line, fixing, functions_of, places_in
 from .attempted import Attempted, is_better
 from .called_names import names_by_function
+from .shared_things import NOT_OWN
 
 MOST_BLOCKS = 12
 """Recordings with blocks of plain Python."""
@@ -64,6 +65,7 @@ class Blocks:
         self.own = traced if isinstance(traced, FunctionType) else type(process).__call__  # what gives the result
         self.problem: Exception | None = None  # state, which no block can have either
         self.reason = ""  # why a model cannot be called in one
+        self.unowned = ""  # where one is refused since it would change what is not its own
 
     def result(self, places: set[tuple[str, int]]) -> Attempted | None:
         """The best attempt.
@@ -118,6 +120,7 @@ class Blocks:
             except Exception as error:
                 self.numbers = self.numbers or OF_NUMBERS in str(error)
                 where: str = getattr(error, "where", "")
+                self.unowned = self.unowned or (str(error) if NOT_OWN in str(error) else "")
                 self.kinds |= {where} if OF_NO_ITEMS in str(error) else set()
                 if OF_CHOICE in (what := getattr(error, "what", "")):
                     self.choices[where] = what.removeprefix(f"{NOT_PLAIN}: ")

@@ -28,6 +28,7 @@ from ..rules.advice.refused_choices import cause_of, unfollowed
 from .asked_lines import PLACE, Line, asked_in, fixing, functions_of, of_branch, places_in, reasons_on
 from .attempted import Attempted, is_better
 from .blocks import Blocks
+from .shared_things import tells_shared
 
 MOST_REWRITTEN = 10
 """Recordings of functions that are written anew."""
@@ -69,6 +70,8 @@ def _found(process: Callable[..., Any], attempt: Callable[[list[Any]], Attempted
     problem = blocks.problem or problem
     if best is None:
         assert problem is not None
+        if isinstance(problem, RecordError) and tells_shared(blocks.functions, problem, blocks.unowned):
+            raise problem
         raise _explained(process, problem, causes, blocks.reason)
     best.causes, best.of_model = causes, _AS_OP if any(map(_calls_model, functions_of(process))) else ""
     return best

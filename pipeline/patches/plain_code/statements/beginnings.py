@@ -21,7 +21,9 @@ def begin(body: Sequence[ast.stmt], place: int, loops: int, tensors: int) -> int
         place = before[-1]
     first = place
     while first and (
-        begins(body[first - 1], tensors) or _changed(body[first - 1]) or (tensors and _asks(body[first - 1]))
+        begins(body[first - 1], tensors)
+        or _changed(body[first - 1])
+        or (tensors and (_asks(body[first - 1]) or viewed(body[first - 1])))
     ):
         first -= 1
     while first < place and tensors and _asks(body[first]):  # sizes stay in the recording where nothing is made before
@@ -38,9 +40,40 @@ def _changed(line: ast.stmt) -> str:
 
 
 def _is_own(body: Sequence[ast.stmt], first: int, place: int) -> bool:
-    """Whether a statement changes nothing but what those from the first one on have made."""
-    name = _changed(body[place])
+    """Whether a statement changes, or looks at, nothing but what those from the first one on have made."""
+    line = body[place]
+    name = _changed(line) or ("" if begins(line, 1) or _asks(line) else viewed(line))
     return not name or name in names_set(body[first:place])
+
+
+def viewed(line: ast.stmt) -> str:
+    """The variable of whose tensor a statement gives another a part: ``column = table[:, 0]``; empty for others."""
+    if not isinstance(line, ast.Assign) or len(line.targets) != 1 or not isinstance(line.targets[0], ast.Name):
+        return ""
+    whole = line.value
+    while True:
+        match whole:
+            case ast.Call(ast.Attribute(inner, name), args, []) if name in _OF_VIEWS and all(map(_is_plain, args)):
+                whole = inner
+            case ast.Subscript(inner, place) if _is_plain(place):
+                whole = inner
+            case ast.Attribute(inner, "T"):
+                whole = inner
+            case ast.Name(name):
+                return name
+            case _:
+                return ""
+
+
+def _is_plain(place: ast.expr) -> bool:
+    """Whether a place in a tensor, or a size of it, is made of names and constants."""
+    return all(isinstance(part, (*_OF_SIZES, ast.Slice)) for part in ast.walk(place))
+
+
+_OF_VIEWS = (
+    "view", "reshape", "squeeze", "unsqueeze", "flatten", "ravel", "t", "transpose", "permute", "select", "narrow",
+    "diagonal", "swapaxes", "view_as",
+)  # fmt: skip
 
 
 def begins(line: ast.stmt, tensors: int) -> bool:

@@ -116,8 +116,11 @@ class Hoisting:
         match line:
             case ast.Assign(value=value) if self.tensors and (makes_tensor(value) or copies(value)):
                 pass  # the block may write to it
-            case ast.Assign(value=ast.Tuple(parts) as value) if self.tensors:
+            case ast.Assign(value=ast.Tuple(parts) | ast.List(parts) as value) if self.tensors:
                 value.elts = [each if makes_tensor(each) else self._without(each) for each in parts]
+            case ast.Assign(value=ast.Dict(keys, parts) as value) if self.tensors:
+                value.keys = [each and self._without(each) for each in keys]
+                value.values = [each if makes_tensor(each) else self._without(each) for each in parts]
             case ast.For():
                 line.iter = self._without(line.iter)
             case ast.Assign() | ast.Return() if line.value is not None:
