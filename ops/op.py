@@ -27,6 +27,9 @@ _INSTEAD = {
     "generate": "Write its loop with tracepack.while_loop, as 'Text generation' in docs/guide.md and "
     "samples/generate.py do.",
     "forward": "Call the op itself.",
+    "config": "Keep what you need of the model's own before, as in id2label = model.config.id2label.",
+    **dict.fromkeys(("to", "cuda", "cpu", "half"), "An op has its device: op = tracepack.script(model, device=0)."),
+    **dict.fromkeys(("eval", "train", "requires_grad_"), "An op infers always: leave the call out."),
 }
 _unnamed = itertools.count()
 
