@@ -1,4 +1,4 @@
-"""Lines whose errors the function itself catches: a recording holds no `except`."""
+"""Lines whose errors the function itself catches: a recording holds no `except`, nor `suppress`."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from ...ops.graph.graph import SourceLine
 from ...ops.graph.operators.names import MATH
 from ...ops.runtime.user_code import is_users, source_line, user_line
 from ..proxies.base import is_traced
+from .suppressed_errors import as_tries
 
 DIVISIONS = ("truediv", "floordiv", "mod", "divmod")
 _ENTRY = __name__.replace("rules.tried_lines", "trace")
@@ -132,7 +133,8 @@ def tries_around(line: SourceLine) -> list[bool]:
 def _tried(path: str) -> list[tuple[int, int, bool, tuple[str, ...]]]:
     """The lines of what each `try` of a file tries, whether it stands in a loop, and the names of what it catches."""
     try:
-        tree = ast.parse("".join(linecache.getlines(path)))
+        source = "".join(linecache.getlines(path))
+        tree = as_tries(ast.parse(source), source)
     except SyntaxError:  # it is being edited, or no Python
         return []
     looped = {inner for node in ast.walk(tree) if isinstance(node, ast.For) for inner in ast.walk(node)}

@@ -19,6 +19,7 @@ from typing import Any
 from ....ops.runtime.interrupts.unheard import Unheard
 from ....ops.runtime.user_code import codes_in
 from ...recheck.reach.written.written_codes import code_as_written
+from ...rules.suppressed_errors import as_tries
 from ..plain_code.statements.regions import with_blocks
 from .choice_expressions import OWN_SIDE, ChoiceExpressions
 from .choice_statements import FunctionBody
@@ -105,7 +106,7 @@ def _written(source: str, code: CodeType, lines: frozenset[int], blocks: frozens
         place = _place(_compiled(around, imports, code), code)
         for number in range(0 if place is None else sum(map(_has(code), ast.walk(around)))):
             changed = copied(around)
-            function = list(filter(_has(code), ast.walk(changed)))[number]
+            function = as_tries(list(filter(_has(code), ast.walk(changed)))[number], source)
             blocked = isinstance(function, ast.FunctionDef | ast.Lambda) and with_blocks(
                 function, blocks, code.co_freevars
             )
@@ -128,7 +129,7 @@ def definition_of(function: FunctionType) -> ast.FunctionDef | ast.Lambda | None
                 found = list(filter(_has(code), ast.walk(around)))
                 found = found if len(found) == 1 else [each for each in found if _makes(each, code)][:1]
                 if found and _place(_compiled(around, imports, code), code) is not None:
-                    made: ast.FunctionDef | ast.Lambda = copied(found[0])
+                    made: ast.FunctionDef | ast.Lambda = as_tries(copied(found[0]), source)
                     return made
     except (SyntaxError, ValueError, RecursionError):  # no source of Python
         pass
