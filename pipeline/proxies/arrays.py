@@ -20,9 +20,13 @@ from ...ops.runtime.primitives.numpy import METHOD
 from ...ops.runtime.user_code import running_instruction
 from .base import Traced
 from .branches import BRANCH, PLAIN_FLOAT
+from .byte_strings import TracedBytes, bytes_in
 from .tracer import Tracer
 
 _USE = "Use numpy's functions on it, or torch.from_numpy to get a tensor."
+_BYTES = "Write array.tobytes(), whose base64, digest or hex() may be returned; or return the array, and {} it there."
+_OF_BYTES = {"data": "read", "tofile": "write", "dump": "write", "dumps": "write"}
+"""What gives the memory of an array, and what is done with that after the call."""
 
 
 class TracedArray(Traced):
@@ -126,6 +130,10 @@ class TracedArray(Traced):
         """One element as a number of Python's."""
         return self.tracer.array(f"{METHOD}item", self, *index) if index else self.tracer.scalar("item", self)
 
+    def tobytes(self, order: Any = "C") -> TracedBytes:
+        """As for ndarray."""
+        return bytes_in(self.tracer, self, order)
+
     def _to_list(self) -> Any:
         found = self.tracer.scalar("tolist", self)
         if self.ndim:
@@ -165,7 +173,8 @@ class TracedArray(Traced):
             return self._to_list
         if name.startswith("__") or not hasattr(np.ndarray, name):
             raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")
-        return self.tracer.refuse(f"numpy.ndarray.{name} cannot be recorded", _USE)
+        form = _BYTES.format(_OF_BYTES[name]) if name in _OF_BYTES else _USE
+        return self.tracer.refuse(f"numpy.ndarray.{name} cannot be recorded", form)
 
     __hash__ = None  # type: ignore[assignment]  # as for ndarray
 

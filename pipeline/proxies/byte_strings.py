@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ...ops.runtime.primitives.numpy import METHOD
 from .tracer import Tracer
 
 _INSTEAD = "Decode it, go through its bytes, or make an array of it: numpy.frombuffer(data, dtype=numpy.uint8)."
@@ -32,6 +33,14 @@ _AS_TEXTS = (
 def to_bytes(tensor: torch.Tensor) -> bytes:
     """The bytes that a tensor of uint8 stands for."""
     return tensor.detach().cpu().contiguous().numpy().tobytes()
+
+
+def bytes_in(tracer: Tracer, array: Any, order: Any = "C") -> TracedBytes:
+    """What `tobytes` gives of an array, or of a number of numpy: they stay what they are when it is written."""
+    if type(order) is not str or order not in "CFA" or not order:
+        tracer.refuse("bytes of an array are asked for in an order of their own", 'Write array.tobytes("C").')
+    flat = tracer.array(f"{METHOD}flatten", array, order)
+    return TracedBytes(tracer, torch.from_numpy(tracer.array(f"{METHOD}view", flat, np.dtype(np.uint8))))
 
 
 def _is_buffer(thing: object) -> bool:
@@ -153,6 +162,8 @@ class TracedBytes:
         return self.tensor_of(wanted, count, offset).numpy()
 
     def __getattr__(self, name: str) -> Any:
+        if not hasattr(bytes, name) and hasattr(bytearray, name):
+            self.tracer.refuse(f"bytearray.{name} cannot be recorded", "Make new bytes: data = data + more.")
         if name.startswith("__") or not hasattr(bytes, name):
             raise AttributeError(f"'bytes' object has no attribute {name!r}")
         if name not in _AS_TEXTS:

@@ -49,6 +49,7 @@ class TracedList(Growing, Traced):
         of_array: whether it stands for an array of texts, of one dimension.
         view: whether it stands for a range, or the keys, values or items of a dict, which equal no list.
         guarded: whether code that asks for the length, which data decides, has that of the example, guarded in a run.
+        made_of: what stood before the items that a call unpacks, these, and the value of both; else None.
         counted: whether a call has just taken its items, after which Python asks for the length as a hint.
     """
 
@@ -64,6 +65,7 @@ class TracedList(Growing, Traced):
     ends: bool = False
     most: int | None = None
     of_array = False
+    made_of: tuple[list[Any], Any, Value] | None = None
 
     def __init__(self, tracer: Tracer, value: Value, concrete: list[Any], varies: bool) -> None:
         self._bind(tracer, value, concrete, varies)

@@ -24,7 +24,7 @@ from ...ops.runtime.primitives.numpy import METHOD
 from ...ops.runtime.user_code import user_line
 from .base import Traced
 from .branches import PLAIN_FLOAT, PLAIN_INT
-from .byte_strings import TracedBytes
+from .byte_strings import TracedBytes, bytes_in
 from .tracer import Tracer
 from .values.known_values import known_value
 from .values.library_value import LibraryValue
@@ -97,6 +97,8 @@ class TracedNumber(Traced):
                 return self.concrete.dtype
             if name == "item":
                 return partial(self.tracer.scalar, "item", self)
+            if name == "tobytes":
+                return partial(bytes_in, self.tracer, self)
             if METHOD + name in allowed():
                 return partial(self.tracer.array, METHOD + name, self)
         raise AttributeError(f"{type(self.concrete).__name__!r} object has no attribute {name!r}")

@@ -24,7 +24,8 @@ _RAISING = frozenset(
     for name in (
         *MATH, "int", "round", "float", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "getitem", "lookup",
         "lookup_all", "index", "str_index", "str_rindex", "ord", "chr", "fsum", "statistics", "max", "min", "best_by",
-        "zip_strict", "math_pow", "encode", "decode", "b64decode", "from_hex", "re_group", "re_start", "re_end",
+        "zip_strict", "math_pow", "encode", "decode", "b64decode", "from_hex", "bytes", "pack", "unpack", "re_group",
+        "re_start", "re_end",
         "category", "combining", "date", "decimal", "text", "with_entry", "item", "bool", "is_nonzero", "size",
         "stride", "contains", "plain_code", *_BY_TEXTS,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import linecache
+import struct
 import sys
 from collections.abc import Iterator
 from functools import lru_cache
@@ -25,7 +26,8 @@ _RAISES: dict[str, type[Exception]] = {
     **dict.fromkeys(
         ("int", "float", "index", "str_index", "str_rindex", "date", "max", "min", "best_by", *MATH), ValueError
     ),
-    **dict.fromkeys(("statistics", "ord", "encode", "decode", "from_hex", "b64decode"), ValueError),
+    **dict.fromkeys(("statistics", "ord", "encode", "decode", "from_hex", "b64decode", "bytes"), ValueError),
+    **dict.fromkeys(("pack", "unpack"), struct.error),
     **dict.fromkeys(DIVISIONS, ZeroDivisionError),
     "lookup": KeyError,
     "getitem": IndexError,

@@ -84,7 +84,7 @@ _TEXTS = (
     *(f"str_{name}" for name in TEXT_METHODS), *REGULAR, "re_group", "re_found", "re_start", "re_end", "ord", "chr",
     "format", "join_texts", "contains", "normalize", "combining", "category", "json_dumps",
     "encode", "decode", "same_bytes", "b64encode", "b64decode", "hex", "from_hex", "date", "decimal", "text", "digest",
-    "checksum",
+    "checksum", "bytes", "pack", "unpack",
 )  # fmt: skip
 
 _TABLES = (

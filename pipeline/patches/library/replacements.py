@@ -29,22 +29,21 @@ from ...lists.reductions import accumulated, reduced
 from ...lists.walking.iterators import collected
 from ...lists.walking.text_arrays import asks_texts, texts_at
 from ...proxies.base import is_traced
-from ...proxies.byte_strings import TracedBytes
 from ...proxies.lists import TracedList
 from ...proxies.strings import TracedStr
 from ...recording.recorder import Recorder
-from ...rules.assertions import required
 from ..python.conditions.demanded import asserted
 from ..python.operations import active, holds_traced
 from ..redirect import stand_in_of
-from .base64_calls import OF_BASE64, from_bytes, fromhex
+from .codes.base64_calls import OF_BASE64, from_bytes, fromhex
+from .codes.byte_buffers import array_from_buffer, from_buffer, saved
+from .codes.structs import OF_CODES
 from .given_functions import recorded
 from .operator_calls import OF_OPERATOR
 from .orders import OF_ORDERS
 from .tallies import counted, flattened, from_keys
 from .values.dates import CLASSES
 from .values.decimals import made
-from .values.digests import OF_BYTES
 from .values.numpy_types import OF_NUMBERS
 from .values.one_object import OF_IDENTITY
 from .values.text_calls import OF_TEXTS
@@ -246,43 +245,6 @@ def naming_device(plain: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _require_bytes(buffer: TracedBytes, least: Any) -> None:
-    """Checks in every run that a buffer holds what is read of it: a slice would be as long as there are bytes."""
-    recorder = active()
-    enough = recorder is None or (type(least) is int and least <= 0) or buffer.length() >= least
-    if recorder is not None and enough is not True and not required(recorder, enough, "a buffer is too short"):
-        raise ValueError(f"the buffer has fewer bytes than the {least} that are read")
-
-
-def from_buffer(
-    buffer: Any, *, dtype: torch.dtype, count: int = -1, offset: int = 0, requires_grad: bool = False
-) -> Any:
-    """Stands for `torch.frombuffer`, which takes no empty buffer."""
-    if type(buffer) is TracedBytes:
-        _require_bytes(buffer, offset + (1 if count < 0 else count * dtype.itemsize))
-        return buffer.tensor_of(dtype, count, offset)
-    return torch.frombuffer(buffer, dtype=dtype, count=count, offset=offset, requires_grad=requires_grad)
-
-
-def array_from_buffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0, **options: Any) -> Any:
-    """Stands for `numpy.frombuffer`."""
-    if type(buffer) is TracedBytes:
-        _require_bytes(buffer, offset + (0 if count < 0 else count * np.dtype(dtype).itemsize))
-        return buffer.array_of(dtype, count, offset)
-    return np.frombuffer(buffer, dtype, count, offset, **options)
-
-
-def buffer_of(kind: type) -> Callable[..., Any]:
-    """Stands for `bytes`, `bytearray` or `memoryview`, which are the bytes themselves to whoever only reads them."""
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if args and type(args[0]) is TracedStr and len(args) + len(kwargs) > 1:
-            return args[0].encode(*args[1:], **kwargs)
-        return args[0] if len(args) == 1 and not kwargs and type(args[0]) is TracedBytes else kind(*args, **kwargs)
-
-    return call
-
-
 _MAKE_TENSORS = (
     "tensor", "as_tensor", "arange", "linspace", "eye",
     *(f"{name}{like}" for name in ("zeros", "ones", "full", "empty", "rand", "randn") for like in ("", "_like")),
@@ -325,6 +287,7 @@ MODULES: dict[str, tuple[Any, dict[str, Callable[..., Any]]]] = {
     "from_iterable": (itertools.chain, {"from_iterable": flattened}),
     "Counter": (collections, {"Counter": counted}),
     "frombuffer": (torch, {"frombuffer": from_buffer}),
+    "save": (torch, {"save": saved}),
     "reduce": (functools, {"reduce": reduce}),
     "accumulate": (itertools, {"accumulate": accumulate}),
     **{name: (itertools, {name: function}) for name, function in OF_ITERABLES.items()},
@@ -337,7 +300,7 @@ MODULES: dict[str, tuple[Any, dict[str, Callable[..., Any]]]] = {
     "Decimal": (decimal, {"Decimal": made}),
     **{kind.__name__: (torch, {kind.__name__: function}) for kind, function in OF_DTYPES.items()},
     "Variable": (torch.autograd, {"Variable": OF_DTYPES[torch.autograd.Variable]}),
-    **{name: (module, {name: function}) for name, (module, function) in (OF_TEXTS | OF_BYTES).items()},
+    **{name: (module, {name: function}) for name, (module, function) in (OF_TEXTS | OF_CODES).items()},
     "pad_sequence": (torch.nn.utils.rnn, {"pad_sequence": padded}),
 }
 """The name of a function -> its module, and what stands for it there."""

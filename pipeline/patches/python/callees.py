@@ -38,15 +38,16 @@ from ...proxies.values.members import TracedMember
 from ...recording.recorder import Recorder
 from ...rules.number_or_tensor import number_of
 from ..expressions import EXPRESSIONS, RegularExpressions
-from ..library.base64_calls import OF_BASE64
+from ..library.codes.base64_calls import OF_BASE64
+from ..library.codes.byte_buffers import buffer_of
+from ..library.codes.structs import OF_CODES
 from ..library.given_functions import keys_of, recorded
 from ..library.orders import OF_ORDERS
-from ..library.replacements import MODULES, OF_ITERABLES, accumulate, buffer_of, dumps, normalize, padded, power, reduce
+from ..library.replacements import MODULES, OF_ITERABLES, accumulate, dumps, normalize, padded, power, reduce
 from ..library.tables.asked_table import as_plain
 from ..library.tallies import counted, to_set
 from ..library.values.dates import CLASSES, METHODS
 from ..library.values.decimals import made
-from ..library.values.digests import OF_BYTES
 from ..library.values.numpy_types import OF_NUMBERS
 from ..library.values.one_object import OF_IDENTITY
 from ..library.values.text_calls import OF_TEXTS
@@ -328,12 +329,11 @@ _STAND_INS: list[tuple[Any, Callable[..., Any]]] = [
     (reversed, _reversed), (map, _mapped), (mapping.map, _mapped_by_us), (filter, _filtered), (dict, _dict),
     (math.fsum, _of_list("fsum", math.fsum)), (math.prod, _of_list("prod", math.prod)), (math.pow, power),
     (torch.nn.utils.rnn.pad_sequence, padded), (functools.reduce, reduce), (itertools.accumulate, accumulate),
-    (set, to_set), (frozenset, to_set), (Counter, counted), (next, next_of),
-    (iter, iterator_over),
+    (set, to_set), (frozenset, to_set), (Counter, counted), (next, next_of), (iter, iterator_over),
     *((getattr(module, name), function) for name, (module, function) in OF_IDENTITY.items()),
     *((kind, buffer_of(kind)) for kind in (bytes, bytearray, memoryview)),
     *((getattr(itertools, name), function) for name, function in OF_ITERABLES.items()),
-    *((getattr(module, name), function) for name, (module, function) in (OF_ORDERS | OF_TEXTS | OF_BYTES).items()),
+    *((getattr(module, name), function) for name, (module, function) in (OF_ORDERS | OF_TEXTS | OF_CODES).items()),
     *((getattr(base64, name), function) for name, function in OF_BASE64.items()),
     *CLASSES.items(), *METHODS.items(), *OF_DTYPES.items(), (Decimal, made), *OF_NUMBERS.values(),
     (json.dumps, dumps), (unicodedata.normalize, normalize),

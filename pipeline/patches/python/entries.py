@@ -72,7 +72,10 @@ def extended(recorder: Recorder | None, items: Any, given: Any) -> Any:
     if recorder is None or not (type(items) is TracedList or type(more) is TracedList):
         items.extend(more)
         return items
-    return recorder.scalar("cat_strings", items, more if type(more) is TracedList else list(more))
+    found = recorder.scalar("cat_strings", items, more if type(more) is TracedList else list(more))
+    if type(items) is list and type(found) is TracedList:
+        found.made_of = [*items], more, found.value
+    return found
 
 
 def filled(recorder: Recorder | None, container: Any, given: Any, name: str) -> Any:

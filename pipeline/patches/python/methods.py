@@ -33,6 +33,7 @@ from ...rules.number_or_tensor import number_of
 from ..expressions import EXPRESSIONS, RegularExpressions
 from ..library import special
 from ..library.class_methods import CLASSES_OF_PYTHON, MethodsOfClass
+from ..library.codes.structs import of_object
 from ..library.dunder_calls import OF_DUNDERS
 from ..library.elsewhere import progress_bars
 from ..library.replacements import MODULES, OF_NUMPY, naming_device
@@ -125,6 +126,10 @@ def _receiver(name: str) -> Callable[[Any], Any]:
             return _OwnList(recorder, thing)
         if name == "update" and issubclass(type(thing), TracedDict):
             return _OwnDict(recorder, thing)
+        if name == "join" and type(thing) is bytes:
+            return PlainBytes(thing)
+        if (of_struct := of_object(thing, name)) is not None:
+            return _Module(thing, {name: of_struct})
         if name in EXPRESSIONS and (thing is re or isinstance(thing, re.Pattern)):
             return RegularExpressions(thing)
         if name == "map" and isinstance(thing, ModuleType) and vars(thing).get(name) is mapping.map:

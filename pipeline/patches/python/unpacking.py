@@ -88,7 +88,7 @@ def _as_arguments(recorder: Recorder, callee: Any, given: Any, named: Any = None
     """The arguments of a function that asks for them as a list, too: of any length there; else the items."""
     name, names = called_name(callee), set(named or ())
     if not prints(callee) and (name not in _OF_SEVERAL or not names <= {"key"}):
-        return given
+        return _as_they_stand(given)
     items = items_of_any_length(recorder, given)
     if type(items) is not TracedList:
         return items
@@ -99,6 +99,12 @@ def _as_arguments(recorder: Recorder, callee: Any, given: Any, named: Any = None
         return (items,) if length >= _LEAST else items
     several = required(recorder, recorder.scalar("ge", length, _LEAST), f"{name}(*items) takes two items or more")
     return (items,) if several else items
+
+
+def _as_they_stand(given: Any) -> Any:
+    """The arguments of ``f(first, *items)``: what stands before the items stays what it is, as a constant does."""
+    made = given.made_of if type(given) is TracedList else None
+    return given if made is None or made[2] is not given.value else (*made[0], *made[1])
 
 
 _LEAST = 2  # of one item `max` asks for the items in it

@@ -31,6 +31,7 @@ _FUNCTIONS = (
     "numpy.random.permutation",
 )  # fmt: skip
 _RECORDED = (
+    "struct.pack", "struct.unpack", "struct.unpack_from", "struct.calcsize", "struct.error", "struct.Struct",
     "textwrap.shorten", "textwrap.fill", "textwrap.dedent", "textwrap.indent",
     "string.ascii_letters", "string.ascii_lowercase", "string.ascii_uppercase", "string.digits",
     "string.punctuation", "string.whitespace", "string.capwords", "sys.maxsize", "sys.float_info",

@@ -11,7 +11,12 @@ from .branch_forms import form_of, written_with_cond
 from .loop_forms import loop_form, of_return
 from .match_forms import written_with_finditer
 
+_THERE = "Return the array, and do it there, of what the call gives; or return a text of its bytes, "
+_THERE += "base64.b64encode(array.tobytes()).decode()."
 _INSTEAD = {
+    **dict.fromkeys(("np.save", "numpy.save", "pickle.dump", "fromarray(", ".tofile("), _THERE),
+    "BytesIO(": 'Use the bytes themselves: data = array.tobytes(), and b"".join(parts) for several.',
+    "compress(": "Return base64.b64encode(data).decode(), and compress what the call gives: base64.b64decode(text).",
     "default_rng(": "Use generator = torch.Generator().manual_seed(seed), and torch.randn(n, generator=generator).",
     "RandomState(": "Use generator = torch.Generator().manual_seed(seed), and torch.randn(n, generator=generator).",
     "Fraction(": "Write numerator / denominator, which is recorded, or the line ratio = float(Fraction(n, 3)).",
@@ -72,6 +77,7 @@ _ITERATING = {
 }
 """What does the work of functions of itertools and collections, for lists of any length."""
 _MAKING = {
+    "struct.pack(": "np.array(xs, dtype=np.float32).tobytes()",
     "hypot(*": "math.sqrt(sum([x * x for x in xs]))",
     "tuple(": "[x for x in xs], a list,",
     "zip(*": "[[row[i] for row in rows] for i in range(len(rows[0]))]",

@@ -1,4 +1,4 @@
-"""Operators between texts and bytes: encodings, base64 and hexadecimal digits.
+"""Operators between texts, numbers and bytes: encodings, base64, hexadecimal digits, and the forms of `struct`.
 
 A graph knows no bytes: they are tensors of uint8 with one dimension. Each operator is bounded by the length of what it
 is given.
@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
+import struct
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any
 
 import torch
@@ -104,6 +107,55 @@ def from_hex(text: str) -> torch.Tensor:
     return _tensor_of(_read(lambda: bytes.fromhex(text), "hexadecimal digits"))
 
 
+def bytes_of_numbers(numbers: Any) -> torch.Tensor:
+    """`bytes` of a list of numbers."""
+    if not isinstance(numbers, list | tuple):
+        raise GuardError("bytes are made of a list of numbers", got=type(numbers).__name__)
+    for each in numbers:
+        if not isinstance(each, Integral):
+            raise GuardError("bytes are made of a list of ints", got=type(each).__name__)
+        if not 0 <= int(each) < 256:
+            raise GuardError("a number is no byte", got="one below 0" if int(each) < 0 else "one above 255")
+    return _tensor_of(bytes(numbers))
+
+
+_FORMAT = re.compile(r"[@=<>!]?(?:\d{0,9}[xbBhHiIlLqQnNefd?])*")
+"""What a format of `struct` is: the order of the bytes, and what they stand for, which are numbers."""
+
+
+def _size_of(form: Any) -> int:
+    """How many bytes a format of `struct` has."""
+    if not isinstance(form, str) or not _FORMAT.fullmatch(form):
+        raise GuardError("there is no such format of numbers", got=repr(form)[:80], expected="one of struct's")
+    size: int = _in_form(lambda: struct.calcsize(form))
+    if size > MOST_ITEMS:
+        raise GuardError("what a format of numbers holds is too large", got=size, expected=f"{MOST_ITEMS} bytes")
+    return size
+
+
+def packed(form: str, *numbers: Any) -> torch.Tensor:
+    """`struct.pack` of numbers."""
+    _size_of(form)
+    if not all(isinstance(each, int | float) for each in numbers):
+        raise GuardError("struct.pack takes numbers", got=", ".join(type(each).__name__ for each in numbers)[:80])
+    return _tensor_of(_in_form(lambda: struct.pack(form, *numbers)))
+
+
+def unpacked(form: str, data: torch.Tensor) -> tuple[Any, ...]:
+    """`struct.unpack` of numbers."""
+    size, given = _size_of(form), bytes_of(data, "unpack", 1)
+    if size != len(given):
+        raise GuardError("there are more or fewer bytes than a format has", got=len(given), expected=size)
+    return struct.unpack(form, given)
+
+
+def _in_form(call: Callable[[], Any]) -> Any:
+    try:
+        return call()
+    except (struct.error, OverflowError) as error:
+        raise GuardError("numbers do not fit a format of bytes", got=str(error)[:80]) from None
+
+
 def _read(reading: Callable[[], bytes], what: str) -> bytes:
     try:
         return reading()
@@ -114,5 +166,6 @@ def _read(reading: Callable[[], bytes], what: str) -> bytes:
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "encode": encoded, "decode": decoded, "same_bytes": same_bytes,
     "b64encode": to_base64, "b64decode": from_base64, "hex": to_hex, "from_hex": from_hex,
+    "bytes": bytes_of_numbers, "pack": packed, "unpack": unpacked,
 }  # fmt: skip
-"""The operators between texts and bytes by their names in the family ``py.…``."""
+"""The operators between texts, numbers and bytes by their names in the family ``py.…``."""

@@ -18,6 +18,7 @@ from ....proxies.byte_strings import LETTERS, TracedBytes
 from ....recording.recorder import Recorder
 from ...python.operations import active, formatted, joined
 from ...redirect import stand_in_of
+from ..codes.byte_buffers import joined_bytes
 
 _PLACE = re.compile(
     r"%(?:\((?P<key>[^)]*)\))?(?P<flags>[-+ #0]*)(?P<width>\*|\d*)(?:\.(?P<precision>\*|\d*))?[hlL]?(?P<kind>.)",
@@ -63,7 +64,11 @@ def _with_widths(template: str, values: tuple[Any, ...]) -> tuple[Any, tuple[Any
 
 
 class PlainBytes(bytes):
-    """Plain bytes that are filled in, which is recorded where something of it is traced."""
+    """Plain bytes that are filled in, or join others, which is recorded where something of it is traced."""
+
+    def join(self, items: Any) -> Any:
+        """As for bytes."""
+        return joined_bytes(bytes(self), items)
 
     def __mod__(self, values: Any) -> Any:
         recorder = active()

@@ -6,11 +6,12 @@ import base64
 from collections.abc import Callable
 from typing import Any
 
-from ...proxies.base import is_traced
-from ...proxies.byte_strings import TracedBytes
-from ...proxies.strings import TracedStr
-from ...recording.recorder import Recorder
-from ..python.operations import active
+from ....proxies.base import is_traced
+from ....proxies.byte_strings import TracedBytes
+from ....proxies.strings import TracedStr
+from ....recording.recorder import Recorder
+from ...python.operations import active
+from .byte_buffers import as_bytes
 
 _SAFE_IN_URLS = "-_"
 
@@ -33,7 +34,7 @@ def _letters(recorder: Recorder, others: Any) -> str | None:
 
 def b64encode(s: Any, altchars: Any = None) -> Any:
     """Stands for `base64.b64encode`."""
-    recorder = active()
+    recorder, s = active(), as_bytes(s)
     if recorder is None or type(s) is not TracedBytes:
         return base64.b64encode(s, altchars)
     return TracedBytes(recorder, recorder.scalar("b64encode", s.tensor, _letters(recorder, altchars)))
@@ -54,7 +55,7 @@ def _fixed(name: str) -> Callable[..., Any]:
     ours = b64encode if name.endswith("encode") else b64decode
 
     def call(s: Any) -> Any:
-        return ours(s, others) if _is_ours(s) else plain(s)
+        return ours(s, others) if _is_ours(as_bytes(s)) else plain(s)
 
     return call
 

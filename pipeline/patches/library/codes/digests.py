@@ -12,6 +12,7 @@ from .....ops.graph.operators.names import CHECKSUMS, DIGESTS
 from ....proxies.byte_strings import TracedBytes
 from ....recording.recorder import Recorder
 from ...python.operations import active
+from .byte_buffers import as_bytes
 
 
 class TracedDigest:
@@ -22,7 +23,11 @@ class TracedDigest:
 
     def update(self, data: Any) -> None:
         """As for a hash object."""
-        self._data = self._data + data
+        self._data = self._data + as_bytes(data)
+
+    def copy(self) -> TracedDigest:
+        """As for a hash object."""
+        return TracedDigest(self._recorder, self.name, self._data)
 
     def hexdigest(self) -> Any:
         """As for a hash object."""
@@ -38,8 +43,8 @@ class TracedDigest:
         return TracedBytes(self._recorder, self._recorder.scalar("from_hex", self.hexdigest()))
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
+        if name.startswith("__") or type(self._data) is not TracedBytes:
+            return getattr(hashlib.new(self.name, self._data, usedforsecurity=False), name)
         return self._recorder.refuse(f"hashlib.{self.name}.{name} cannot be recorded", "Use hexdigest() or digest().")
 
 
@@ -47,8 +52,8 @@ def _hashing(name: str) -> Callable[..., Any]:
     plain = getattr(hashlib, name)
 
     def call(data: Any = b"", **options: Any) -> Any:
-        recorder = active()
-        started = type(data) is TracedBytes or data == b""  # an empty one may be given bytes of the recording later
+        recorder, data = active(), as_bytes(data)
+        started = type(data) in (TracedBytes, bytes)  # a plain one may be given bytes of the recording later
         if recorder is None or options.keys() - {"usedforsecurity"} or not started:
             return plain(data, **options)
         return TracedDigest(recorder, name, data)
@@ -56,11 +61,18 @@ def _hashing(name: str) -> Callable[..., Any]:
     return call
 
 
+def new(name: Any, data: Any = b"", **options: Any) -> Any:
+    """Stands for `hashlib.new`."""
+    if active() is None or type(name) is not str or name not in DIGESTS:
+        return hashlib.new(name, data, **options)
+    return _hashing(name)(data, **options)
+
+
 def _checking(name: str) -> Callable[..., Any]:
     plain = getattr(zlib, name)
 
     def call(data: Any, *start: Any) -> Any:
-        recorder = active()
+        recorder, data = active(), as_bytes(data)
         if recorder is None or type(data) is not TracedBytes or start:
             return plain(data, *start)
         return recorder.scalar("checksum", name, data.tensor)
@@ -69,6 +81,7 @@ def _checking(name: str) -> Callable[..., Any]:
 
 
 OF_BYTES: dict[str, tuple[ModuleType, Callable[..., Any]]] = {
+    "new": (hashlib, new),
     **{name: (hashlib, _hashing(name)) for name in DIGESTS},
     **{name: (zlib, _checking(name)) for name in CHECKSUMS},
 }
