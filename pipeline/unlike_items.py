@@ -172,9 +172,10 @@ def _difference(one: Any, other: Any, what: str) -> str:
 def _of_none(one: Any, other: Any, what: str) -> str:
     if one is other:
         return f"{what} is None in all. Trace with an example in which it has a value"
-    plain = not {type(one), type(other)}.isdisjoint((*_NUMBERS, str, bool))
-    form = "Give what stands for None: -1.0, or ''" if plain else "Give what stands for None, such as an empty one"
-    return f"{what} is None in one and not in another. {form}"
+    given = other if one is None else one
+    plain = isinstance(given, (*_NUMBERS, str))
+    form = "-1.0, or ''" if plain else "torch.zeros(0)" if isinstance(given, torch.Tensor) else "an empty one"
+    return f"{what} is None in one and not in another. Give what stands for None: {form}"
 
 
 def _of_tuples(one: tuple[Any, ...], other: tuple[Any, ...], what: str) -> str:

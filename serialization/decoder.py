@@ -245,6 +245,8 @@ def decode_tree(data: Any, path: str, leaf: Callable[[Any, str], Any]) -> Any:
             return math.nan  # one object: containers of Python find what has none equal to it by its identity
         case int() | None | bool() | float() | str() | bytes():
             return data
+    if type(data) is dict and type(data.get("i")) is str and len(data["i"]) > MOST_DIGITS:
+        raise malformed(path, f"an int of {len(data['i'])} digits", f"{MOST_DIGITS} at most")
     raise malformed(path, data, "a value, a constant, a container or a plain value")
 
 

@@ -208,3 +208,10 @@ def test_what_a_file_says_of_its_comparison_is_checked(tmp_path):
         data = rewritten(path, lambda m, f=field, v=value: m["golden"].update({f: v}))
         with pytest.raises(tracepack.ArchiveError, match=text):
             tracepack.load(data, verify="golden")
+
+
+def test_a_golden_example_with_an_int_of_too_many_digits_is_refused_with_the_limit(tmp_path):
+    module = tracepack.trace(lambda xs: [value**99 for value in xs], [1, 2])
+    with pytest.raises(tracepack.ArchiveError, match=r"got 'an int of \d+ digits'; expected 99 at most"):
+        module.save(tmp_path / "long.tpk", examples=[{"xs": [2**40, 3]}])
+    module.save(tmp_path / "short.tpk", examples=[{"xs": [2, 3]}])
