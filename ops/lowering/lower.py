@@ -38,8 +38,8 @@ from .patches.plain.askers import Heard
 from .patches.plain.lending import LentQuestions
 from .patches.plain.ran import RanFunctions
 from .user_model.buffers import KeptData, Live
-from .user_model.held_weights import HeldWeights
 from .user_model.captured_outputs import with_captured_outputs
+from .user_model.held_weights import HeldWeights
 from .user_model.isolate import Attribute, GuardedState, KeptAttributes, KeptModel, scratch, without_scratch
 from .user_model.quantized import with_plain_layers, with_plain_tensors
 from .user_model.twin import twin

@@ -6,7 +6,8 @@ import dataclasses
 import enum
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine
-from typing import Any
+from fractions import Fraction
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -229,6 +230,8 @@ def plain_output(leaf: Any) -> Any:
     if isinstance(leaf, Coroutine):
         leaf.close()  # else Python warns that nobody awaits it
         raise RecordError("the function returns a coroutine", fix="Call a function without async in its place.")
+    if isinstance(leaf, Fraction):
+        raise RecordError("the function returns a Fraction", fix="Return float(number), or numerator and denominator.")
     if isinstance(leaf, enum.Enum):
         what = f"the function returns a member of {leaf.__class__.__name__}, which an archive cannot hold"
         raise RecordError(what, fix="Return member.value, or member.name.")
@@ -247,8 +250,7 @@ def plain_output(leaf: Any) -> Any:
 
 def _dtype_of(kind: type) -> str:
     """The dtype that torch takes a Python type for."""
-    factory: Any = torch.empty
-    return str(factory(0, dtype=kind).dtype).removeprefix("torch.")
+    return str(torch.empty(0, dtype=cast(Any, kind)).dtype).removeprefix("torch.")
 
 
 def same_container(result: Any, items: list[Any]) -> Any:

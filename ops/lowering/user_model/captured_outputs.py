@@ -1,7 +1,7 @@
 """Hooks with which transformers collects hidden states and attentions, which a model puts into itself when it is asked.
 
-A model that changes while it runs is refused. So they are there before it is lowered, and are taken out afterwards, where
-no call of the user's has put them in: they do nothing unless a call asks for such outputs.
+A model that changes while it runs is refused. So they are there before it is lowered, and are taken out afterwards,
+where no call of the user's has put them in: they do nothing unless a call asks for such outputs.
 """
 
 from __future__ import annotations

@@ -132,10 +132,15 @@ def test_the_form_that_is_shown_answers_as_the_refused_one_does(name) -> None:
     assert (mod(*example), mod(*other)) == (plain(*example), plain(*other))
 
 
-def test_a_number_that_is_fixed_is_said_with_the_form_that_keeps_it_free() -> None:
-    words = r"is fixed to 1, because .*Write numerator / denominator, .* the line ratio = float\(Fraction\(n, 3\)\)$"
-    with pytest.warns(UserWarning, match=words):
-        tracepack.trace(lambda n: float(Fraction(n, 3)), 1)
+def test_a_fraction_in_a_lambda_is_of_each_run() -> None:
+    mod = tracepack.trace(lambda x, n: float(Fraction(n, 4)) * x, torch.ones(2), 3)  # any warning fails the test
+    assert mod(torch.ones(3), 6).tolist() == [1.5] * 3
+
+
+def test_a_returned_fraction_is_refused_with_the_number_to_return() -> None:
+    with pytest.raises(tracepack.RecordError, match=r"returns a Fraction\. Return float\(number\), or numerator and d"):
+        tracepack.trace(lambda n: n * Fraction(1, 4), 3)
+    assert tracepack.trace(lambda n: float(n * Fraction(1, 4)), 3)(5) == 1.25
 
 
 def test_a_condition_of_a_loop_may_ask_for_the_length_of_a_tensor_from_outside() -> None:

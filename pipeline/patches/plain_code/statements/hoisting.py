@@ -31,7 +31,7 @@ def never_fails(part: ast.expr) -> bool:
     return False
 
 
-_OF_BLOCKS = frozenset(("Fraction", "from_samples", *LIBRARY["bisect"], *LIBRARY["statistics"])) - {*STATISTICS}
+OF_BLOCKS = frozenset(("Fraction", "from_samples", *LIBRARY["bisect"], *LIBRARY["statistics"])) - {*STATISTICS}
 """Functions and classes that blocks have, and recordings have not."""
 _WITH_MORE = ("fmean", "stdev", "pstdev", "variance", "pvariance", "quantiles")
 """Functions that recordings have of one argument, and blocks of more."""
@@ -180,5 +180,5 @@ class Hoisting:
             case ast.Call(ast.Name(name) | ast.Attribute(attr=name), args, named):
                 with_more = name in _WITH_MORE and len(args) + len(named) > 1
                 of_number = name in _OF_NUMBERS and any(_gives_number(inner) for inner in ast.walk(part))
-                return name in _OF_BLOCKS or with_more or of_number
+                return name in OF_BLOCKS or with_more or of_number
         return False

@@ -11,7 +11,7 @@ from .....ops.runtime.primitives.plain_code.allowed import refused
 from ...source.scoping import captured_names, certainly_set, names_read, names_set, parameters, read_first, within
 from ..user_lines import written
 from .beginnings import begin
-from .hoisting import Hoisting, names_called
+from .hoisting import OF_BLOCKS, Hoisting, names_called
 from .own_imports import is_import
 from .own_variables import Given, OwnVariables
 from .plain_forms import plainly
@@ -81,7 +81,8 @@ def _with_block(function: ast.Lambda, regions: Collection[Statements], free: Col
     region = next((each for each in regions if each.result and each.tensors and _holds(whole, each.line)), None)
     if region is None or region.loops or region.more:
         return 0
-    if not region.calls & names_called(whole) and not any(map(_chooses, ast.walk(function.body))):
+    called = names_called(whole)
+    if not region.calls & called and not OF_BLOCKS & called and not any(map(_chooses, ast.walk(function.body))):
         return 0
     made = _CutOut(function.args, [whole], 0, 1, free).call(region)
     if not isinstance(made, ast.Return) or made.value is None:
