@@ -38,7 +38,6 @@ from .patches.plain.askers import Heard
 from .patches.plain.lending import LentQuestions
 from .patches.plain.ran import RanFunctions
 from .user_model.buffers import KeptData, Live
-from .user_model.captured_outputs import with_captured_outputs
 from .user_model.held_weights import HeldWeights
 from .user_model.isolate import Attribute, GuardedState, KeptAttributes, KeptModel, scratch, without_scratch
 from .user_model.quantized import with_plain_layers, with_plain_tensors
@@ -88,13 +87,12 @@ def lower(model: Any, call: Call, tensors: Leaves, **options: Any) -> Lowered:
     Raises:
         LoweringError: torch.export refuses it, or the body gives other results than the model.
     """
-    with with_captured_outputs(model):
-        other = with_plain_tensors(with_plain_layers(model, twin(model), name=options["name"]))
-        if other is not None:
-            with suppress(_NoTwin), KeptData(model):
-                return lower_itself(other, call, tensors, is_twin=True, **options)
-        with KeptModel(model), KeptData(model):
-            return lower_itself(model, call, tensors, **options)
+    other = with_plain_tensors(with_plain_layers(model, twin(model), name=options["name"]))
+    if other is not None:
+        with suppress(_NoTwin), KeptData(model):
+            return lower_itself(other, call, tensors, is_twin=True, **options)
+    with KeptModel(model), KeptData(model):
+        return lower_itself(model, call, tensors, **options)
 
 
 def lower_itself(
