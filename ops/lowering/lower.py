@@ -14,6 +14,7 @@ from functools import cached_property, partial
 from typing import Any
 
 import torch
+from torch.utils import _pytree as pytree
 
 from ..graph.errors import GuardError, SignatureError, TracepackError
 from ..graph.graph import Body
@@ -38,12 +39,13 @@ from .patches.plain.askers import Heard
 from .patches.plain.lending import LentQuestions
 from .patches.plain.ran import RanFunctions
 from .user_model.buffers import KeptData, Live
+from .user_model.first_call import FirstCall, Settled, other_inputs
 from .user_model.held_weights import HeldWeights
 from .user_model.isolate import Attribute, GuardedState, KeptAttributes, KeptModel, scratch, without_scratch
 from .user_model.quantized import with_plain_layers, with_plain_tensors
 from .user_model.twin import twin
 from .user_model.writes import FixedTensors
-from .validate import prove, size_trial
+from .validate import prove, same_leaves, size_trial
 
 SWITCHES = 2  # the switches of the grad mode that `Live` makes in one call
 
@@ -128,7 +130,7 @@ def lower_itself(
     error: TracepackError | None = None
     empty, constants = EmptyBuffers(model), {} if shared is None else shared
     fixed, questions, layouts = FixedTensors(model, name), Questions(model, expected=SWITCHES), LayoutQuestions()
-    autocast, ran = AutocastQuestions(), RanFunctions()
+    autocast, ran, first = AutocastQuestions(), RanFunctions(), FirstCall(model)
 
     def once() -> Any:
         return Live(model, training)(*call.rebuild(separate(tensors))[:2])
@@ -139,13 +141,20 @@ def lower_itself(
 
     with draws_undone(again):
         try:
-            with KeptAttributes(model), fixed, questions, layouts, autocast, ran:
+            with first, fixed, questions, layouts, autocast, ran:
                 once()
             fixed.confirm(again)
         except Exception:  # an error of the model is raised again by the export, which explains it
             if is_twin:
                 raise _NoTwin from None
         fixed.refuse_writes()
+        if first.sets_flags:
+            with Settled(model, _answers(call, tensors, model, training), same_leaves) as later:
+                if later.holds:
+                    return lower_itself(
+                        model, call, tensors, name=name, device=device, contiguous=contiguous, shared=shared,
+                        training=training, is_twin=is_twin,
+                    )  # fmt: skip
         layouts.refuse(name)
         asks = layouts.strides or _has_script(model)
         empty.refuse_first_call(once, name)
@@ -185,6 +194,17 @@ def lower_itself(
                     error = error or caught
     assert error is not None
     raise error
+
+
+def _answers(call: Call, tensors: Leaves, model: Any, training: bool) -> list[Callable[[], Any]]:
+    """Calls of a model with the example and with other inputs; each tells its results and whether it wrote a buffer."""
+
+    def answer(inputs: Leaves) -> tuple[Any, bool]:
+        live = Live(model, training)
+        args, kwargs, objects = call.rebuild(separate(inputs))
+        return pytree.tree_leaves(returned(live(args, kwargs), objects)), live.changed
+
+    return [partial(answer, inputs) for inputs in other_inputs(tensors)]
 
 
 def _body_of(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from typing import Any
 
@@ -19,6 +20,31 @@ IDS = torch.tensor([[3, 4, 5]])
 def model():
     sizes = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
     return transformers.LlamaForCausalLM(transformers.LlamaConfig(vocab_size=20, **sizes)).eval()
+
+
+@pytest.mark.parametrize("asked", ["at the call", "by the config"])
+def test_hidden_states_and_attentions_of_a_fresh_model_are_those_of_the_model(asked, reloaded):
+    sizes = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
+    extra = {"output_hidden_states": True, "output_attentions": True}
+    config = transformers.BertConfig(
+        vocab_size=20, attn_implementation="eager", **sizes, **(extra if asked == "by the config" else {})
+    )
+    fresh = transformers.BertModel(config).eval()
+    plain = copy.deepcopy(fresh)
+    op, keywords = tracepack.script(fresh), extra if asked == "at the call" else {}
+
+    def process(ids):
+        out = op(input_ids=ids, **keywords)
+        return list(out.hidden_states), list(out.attentions)
+
+    loaded = reloaded(tracepack.trace(process, IDS))
+    for ids in (IDS, torch.tensor([[7, 3, 9, 2, 4], [1, 1, 2, 3, 5]])):
+        want, (states, attentions) = plain(input_ids=ids, **extra), loaded(ids)
+        assert len(states) == 3 and len(attentions) == 2
+        for one, other in zip((*states, *attentions), (*want.hidden_states, *want.attentions), strict=True):
+            torch.testing.assert_close(one, other)
+    assert not any(part._forward_hooks for part in fresh.modules())
+    assert not any("_output_capturing_hooks_installed" in vars(part) for part in fresh.modules())
 
 
 def test_generate_is_refused_with_its_line_and_the_form_that_works(model):

@@ -7,7 +7,7 @@ inside `InferenceForm` and `GuardedState`.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any
 
 import torch
@@ -90,6 +90,14 @@ class KeptModel(Kept):
             for key, value, content in held:
                 now[key] = value
                 _refill(value, content)
+
+    def has_refilled(self, names: Container[str]) -> bool:
+        """Whether one of the containers of these names has other items than before, or is another one."""
+        return any(
+            key in names and (module.__dict__.get(key) is not value or _is_refilled(value, items))
+            for module, held in self.before
+            for key, value, items in held
+        )
 
     def let_go(self) -> None:
         """Drops the copies."""
@@ -186,6 +194,14 @@ class KeptAttributes(Change):
         """Copies the attributes."""
         self.before = _attributes(self.model)
 
+    @property
+    def altered(self) -> list[tuple[Any, str]]:
+        """The attributes that are other than before, or new."""
+        if self.before is None:
+            return []
+        changed = [(module, key) for module, key, saved in self.before if not _same(module, key, saved)]
+        return changed + _made(self.model, self.before)
+
     def undo(self) -> None:
         """Restores them."""
         before = self.before or []
@@ -216,9 +232,7 @@ class GuardedState(KeptAttributes):
         self.name, self.notes = name, notes
 
     def __exit__(self, *exc: Any) -> None:
-        before = self.before or []
-        altered = [(module, key) for module, key, saved in before if not _same(module, key, saved)]
-        altered += _made(self.model, before)
+        altered = self.altered
         super().__exit__(*exc)
         state = [(module, key) for module, key in altered if (id(module), key) not in self.notes]
         if state and (exc[0] is None or issubclass(exc[0], Exception)):
@@ -226,7 +240,8 @@ class GuardedState(KeptAttributes):
             raise LoweringError(
                 f"the model changes its attribute {key!r} while it runs, and a graph cannot hold that",
                 where=f"op {self.name!r}, {type(module).__name__}",
-                fix="Keep state in a registered buffer and change it in place.",
+                fix="Keep state in a registered buffer and change it in place. What only a first call sets is no state"
+                " once it is set: call the model before, model(...).",
             ) from exc[1]
 
 
