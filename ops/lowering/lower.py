@@ -22,6 +22,7 @@ from ..graph.types import TensorType
 from ..runtime.checks import input_check
 from ..runtime.plan import Plan
 from ..runtime.primitives.random import draws_undone
+from .agreement.flat_results import same_leaves
 from .agreement.library_ways import require_plain_way
 from .agreement.small_ways import with_small_ways
 from .autocast import AutocastQuestions
@@ -45,7 +46,7 @@ from .user_model.isolate import Attribute, GuardedState, KeptAttributes, KeptMod
 from .user_model.quantized import with_plain_layers, with_plain_tensors
 from .user_model.twin import twin
 from .user_model.writes import FixedTensors
-from .validate import prove, same_leaves, size_trial
+from .validate import prove, size_trial
 
 SWITCHES = 2  # the switches of the grad mode that `Live` makes in one call
 
@@ -126,9 +127,8 @@ def lower_itself(
         _NoTwin: the twin fails in its first call.
         LoweringError: torch.export refuses it, or the body gives other results than the model.
     """
-    flat = Flat(model, call, training)
     error: TracepackError | None = None
-    empty, constants = EmptyBuffers(model), {} if shared is None else shared
+    flat, empty, constants = Flat(model, call, training), EmptyBuffers(model), {} if shared is None else shared
     fixed, questions, layouts = FixedTensors(model, name), Questions(model, expected=SWITCHES), LayoutQuestions()
     autocast, ran, first = AutocastQuestions(), RanFunctions(), FirstCall(model)
 
@@ -148,13 +148,13 @@ def lower_itself(
             if is_twin:
                 raise _NoTwin from None
         fixed.refuse_writes()
-        if first.sets_flags:
-            with Settled(model, _answers(call, tensors, model, training), same_leaves) as later:
-                if later.holds:
-                    return lower_itself(
-                        model, call, tensors, name=name, device=device, contiguous=contiguous, shared=shared,
-                        training=training, is_twin=is_twin,
-                    )  # fmt: skip
+        if first.sets_flags and (
+            later := _as_settled(
+                model, call, tensors, training, name=name, device=device, contiguous=contiguous, shared=shared,
+                is_twin=is_twin,
+            )
+        ):  # fmt: skip
+            return later
         layouts.refuse(name)
         asks = layouts.strides or _has_script(model)
         empty.refuse_first_call(once, name)
@@ -194,6 +194,12 @@ def lower_itself(
                     error = error or caught
     assert error is not None
     raise error
+
+
+def _as_settled(model: Any, call: Call, tensors: Leaves, training: bool, **options: Any) -> Lowered | None:
+    """The module as its first call leaves it, lowered; None where that call does more than to set flags."""
+    with Settled(model, _answers(call, tensors, model, training), same_leaves) as later:
+        return lower_itself(model, call, tensors, training=training, **options) if later.holds else None
 
 
 def _answers(call: Call, tensors: Leaves, model: Any, training: bool) -> list[Callable[[], Any]]:

@@ -40,7 +40,7 @@ def test_hidden_states_and_attentions_of_a_fresh_model_are_those_of_the_model(as
     loaded = reloaded(tracepack.trace(process, IDS))
     for ids in (IDS, torch.tensor([[7, 3, 9, 2, 4], [1, 1, 2, 3, 5]])):
         want, (states, attentions) = plain(input_ids=ids, **extra), loaded(ids)
-        assert len(states) == 3 and len(attentions) == 2
+        assert (len(states), len(attentions)) == (3, 2)
         for one, other in zip((*states, *attentions), (*want.hidden_states, *want.attentions), strict=True):
             torch.testing.assert_close(one, other)
     assert not any(part._forward_hooks for part in fresh.modules())
