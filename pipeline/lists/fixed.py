@@ -23,7 +23,15 @@ from ..proxies.lists import READ
 from ..recording.guards import HELD, MATCH, ONE_BY_ONE
 from ..rules.advice.before_calls import before_call
 from ..rules.advice.branch_forms import form_of
-from ..rules.advice.instead import ANY_LENGTH, BOTH_WAYS, both_ways, instead, of_any_length, with_match
+from ..rules.advice.instead import (
+    ANY_LENGTH,
+    BOTH_WAYS,
+    both_ways,
+    form_of_generator,
+    instead,
+    of_any_length,
+    with_match,
+)
 from ..rules.advice.loop_forms import loop_form, of_rounds
 from ..rules.gradients import ASKS_GRAD_MODE
 from ..rules.metadata import ROWS
@@ -247,7 +255,7 @@ def _fixed(node: Node, guard: Guard, what: str) -> Iterator[str]:
         with_default = "table.get(key, default), with a default of the kind that the entries have, takes any key"
         yield f"{node.line}: whether the table has the key is fixed to {found}. {with_default}"
     elif why == ROWS:
-        yield f"{node.line}: the number of rows is fixed to {found}. {_ANY_ROWS}"
+        yield f"{node.line}: the number of rows is fixed to {found}. {form_of_generator(node.line) or _ANY_ROWS}"
     elif why == guard.reason or (why == BRANCH and (type(found) is not bool or what != "an argument")):
         return
     elif isinstance(found, str | list):
@@ -255,7 +263,8 @@ def _fixed(node: Node, guard: Guard, what: str) -> Iterator[str]:
         kind = "a list" if isinstance(found, list) and not all(isinstance(item, str) for item in found) else "a text"
         yield f"{node.line}: {kind} is fixed to {found!r}, because {why}{'. ' if form else ''}{form}"
     elif type(found) in (int, float, complex, bool) and (type(found) is not bool or what == "an argument"):
-        any_form = both_ways(node.line) if why == BRANCH else _ANY_ROWS if why in ONE_BY_ONE else ""
+        rows = form_of_generator(node.line) or _ANY_ROWS
+        any_form = both_ways(node.line) if why == BRANCH else rows if why in ONE_BY_ONE else ""
         form = instead(node.line) or any_form or loop_form(node.line)
         yield f"{node.line}: {what} is fixed to {found!r}, because {why}{'. ' if form else ''}{form.rstrip('.')}"
 

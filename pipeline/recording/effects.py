@@ -16,7 +16,7 @@ from ...ops.graph.graph import SourceLine
 from ...ops.graph.traverse import leaves
 from ..proxies.tracer import Tracer
 from ..rules.advice.draws_in_loops import drawn_before_loop
-from ..rules.advice.plain_models import DRAWS
+from ..rules.advice.plain_models import DRAWS, OF_LOADER, form_for_loader
 
 
 class Effects(TorchDispatchMode):
@@ -75,6 +75,8 @@ class Effects(TorchDispatchMode):
             RecordError: always.
         """
         torch.set_rng_state(self._state)
+        if form := form_for_loader():
+            raise RecordError(OF_LOADER, where=str(self.line or ""), fix=form)
         raise RecordError(
             f"{name} {DRAWS}, so that no two runs agree",
             where=str(self.line or ""),

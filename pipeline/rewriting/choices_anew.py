@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Callable
+from functools import partial
 from pathlib import PurePath
 from types import CellType
 from typing import Any
@@ -28,6 +29,7 @@ from ..rules.advice.refused_choices import cause_of, unfollowed
 from .asked_lines import PLACE, Line, asked_in, fixing, functions_of, of_branch, places_in, reasons_on
 from .attempted import Attempted, is_better
 from .blocks import Blocks
+from .listed_generators import with_lists
 from .shared_things import tells_shared
 
 MOST_REWRITTEN = 10
@@ -55,6 +57,21 @@ def with_choices_anew(process: Callable[..., Any], attempt: Callable[[list[Any]]
 
 
 def _found(process: Callable[..., Any], attempt: Callable[[list[Any]], Attempted]) -> Attempted:
+    """What the attempts give; where generators of the user's fix something, also with them as lists."""
+    best: Attempted | None = None
+    problem: Exception | None = None
+    try:
+        best = _searched(process, attempt)
+    except (RecordError, GuardError) as error:
+        problem = error
+    best = with_lists(process, partial(_searched, process), attempt, best) or best
+    if best is None:
+        assert problem is not None
+        raise problem
+    return best
+
+
+def _searched(process: Callable[..., Any], attempt: Callable[[list[Any]], Attempted]) -> Attempted:
     best: Attempted | None = None
     problem: Exception | None = None
     try:

@@ -24,7 +24,11 @@ class ListIterator:
     Attributes:
         rest: what is left; None once a loop has gone through it, which may have been left early.
         plain: Python's own iterator, where Python asks for the items.
+        of_generator: whether it stands for a generator of the user's, which is run as it is where a loop that is left
+            early leaves items to somebody else.
     """
+
+    of_generator = False
 
     def __init__(self, recorder: Recorder, items: TracedList) -> None:
         self.recorder, self.loops = recorder, list(recorder.rounds.open)

@@ -25,6 +25,7 @@ _LOOKING = (
     "set",
     "dict",
     "str",
+    "<yielded>",
 )
 _GOING_ON = ("enumerate", "zip")
 """What looks at a container only when it is asked for the next item, which may be later."""

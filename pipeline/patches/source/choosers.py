@@ -26,6 +26,7 @@ from ..library.tables.chosen_functions import ChosenSides
 from ..python.entries import extended
 from ..python.operations import active, negated, truth_of
 from ..redirect import stand_in
+from .generators.items import begun, finite, unchanging, yielded
 from .told_messages import is_telling, unsaid
 
 Side = Callable[[], Any]
@@ -222,6 +223,10 @@ CHOOSERS: dict[str, Any] = {
         lacks,
         entry,
         entry_or,
+        begun,
+        finite,
+        unchanging,
+        yielded,
     )
 }
 """Their names in the code of functions, which no variable of a user's can have."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, MappingProxyType
 from typing import Any
 
 from ....ops.runtime.interrupts.unheard import Unheard
@@ -24,10 +24,12 @@ from ..plain_code.statements.regions import with_blocks
 from .choice_expressions import OWN_SIDE, ChoiceExpressions
 from .choice_statements import FunctionBody
 from .forms_of_choices import copied
+from .generators.as_list import Key, with_lists
 from .held_values import without_held_values
 from .scoping import parameters, within
 
 _anew: ContextVar[Mapping[tuple[str, CodeType], CodeType] | None] = ContextVar("anew", default=None)
+_listed: ContextVar[Mapping[str, frozenset[Key]]] = ContextVar("listed", default=MappingProxyType({}))
 
 
 @contextmanager
@@ -46,7 +48,7 @@ def written_anew(
         own = frozenset(number for path, number in lines if path == code.co_filename)
         plain = frozenset(each for each in blocks if each.path == code.co_filename)
         asked = own | {each.line for each in plain}
-        if asked & _lines_of(code) and (found := _changed(code, code.co_filename, own, plain)) is not None:
+        if asked & _lines_of(code) and (found := _rewritten(code, own, plain)) is not None:
             made[code.co_filename, code] = found
     token = _anew.set(made)
     try:
@@ -55,18 +57,38 @@ def written_anew(
         _anew.reset(token)
 
 
+@contextmanager
+def generators_as_lists(generators: Mapping[str, frozenset[Key]]) -> Iterator[None]:
+    """While it is entered, recordings run some generator functions as ones that make all of their items when called.
+
+    Args:
+        generators: the paths of files -> the names and the first lines of those in it.
+    """
+    token = _listed.set(generators)
+    try:
+        yield
+    finally:
+        _listed.reset(token)
+
+
 def code_to_record(code: CodeType) -> CodeType:
     """The code of a function, or of the function that is written anew in its place."""
-    made = _anew.get()
-    return made.get((code.co_filename, code), code) if made else code
+    made = (_anew.get() or {}).get((code.co_filename, code))
+    if made is None and _keys(code):
+        made = _changed(code, code.co_filename, frozenset(), frozenset(), _keys(code))
+    return code if made is None else made
+
+
+def _keys(code: CodeType) -> frozenset[Key]:
+    """The generators in the code of a function that are lists."""
+    keys = _listed.get().get(code.co_filename, frozenset())
+    return keys & {(each.co_name, each.co_firstlineno) for each in codes_in(code)} if keys else keys
 
 
 def choices_of(function: FunctionType, numbers: Collection[int]) -> set[int]:
     """The lines of a function, among some, on which there are choices that can be written anew."""
     code = function.__code__
-    return {
-        each for each in _lines_of(code) & {*numbers} if _changed(code, code.co_filename, frozenset([each])) is not None
-    }
+    return {each for each in _lines_of(code) & {*numbers} if _rewritten(code, frozenset([each])) is not None}
 
 
 def block_code(function: FunctionType, region: Any) -> CodeType | None:
@@ -74,22 +96,28 @@ def block_code(function: FunctionType, region: Any) -> CodeType | None:
     code = function.__code__
     if region.line not in _lines_of(code):
         return None
-    return _changed(code, code.co_filename, frozenset(), frozenset([region]))
+    return _rewritten(code, frozenset(), frozenset([region]))
 
 
 def _lines_of(code: CodeType) -> set[int]:
     return {number for each in codes_in(code) for _, _, number in each.co_lines() if number is not None}
 
 
+def _rewritten(code: CodeType, lines: frozenset[int], blocks: frozenset[Any] = frozenset()) -> CodeType | None:
+    return _changed(code, code.co_filename, lines, blocks, _keys(code))
+
+
 @lru_cache(256)
-def _changed(code: CodeType, path: str, lines: frozenset[int], blocks: frozenset[Any] = frozenset()) -> CodeType | None:
+def _changed(
+    code: CodeType, path: str, lines: frozenset[int], blocks: frozenset[Any], listed: frozenset[Key]
+) -> CodeType | None:
     """The code of a function whose choices on some lines are calls; None where there are none, or no source.
 
     Python takes equal codes of two files for one; the path tells them apart.
     """
     try:
         with Unheard():
-            return _written("".join(linecache.getlines(path)), code, lines, blocks)
+            return _written("".join(linecache.getlines(path)), code, lines, blocks, listed)
     except (SyntaxError, ValueError, RecursionError):  # no source of Python
         return None
 
@@ -99,7 +127,9 @@ def _parsed(source: str) -> ast.Module:
     return ast.parse(source)
 
 
-def _written(source: str, code: CodeType, lines: frozenset[int], blocks: frozenset[Any]) -> CodeType | None:
+def _written(
+    source: str, code: CodeType, lines: frozenset[int], blocks: frozenset[Any], listed: frozenset[Key]
+) -> CodeType | None:
     """The code, of the function of the file that it was made from; only the statement around it is compiled."""
     statements, imports = _parsed(source).body, _imports(source)
     for around in (each for each in statements if _first_line(each) <= code.co_firstlineno <= (each.end_lineno or 0)):
@@ -107,10 +137,11 @@ def _written(source: str, code: CodeType, lines: frozenset[int], blocks: frozens
         for number in range(0 if place is None else sum(map(_has(code), ast.walk(around)))):
             changed = copied(around)
             function = as_tries(list(filter(_has(code), ast.walk(changed)))[number], source)
+            lists = with_lists(function, listed) > 0 and not lines and not blocks
             blocked = isinstance(function, ast.FunctionDef | ast.Lambda) and with_blocks(
                 function, blocks, code.co_freevars
             )
-            if place is None or not (_writes(function, lines) or blocked):
+            if place is None or not (_writes(function, lines) or blocked or lists):
                 continue
             found = _at(_compiled(changed, imports, code), place)
             if found is not None and found != code and found.co_freevars == code.co_freevars:

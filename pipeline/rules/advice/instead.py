@@ -7,7 +7,7 @@ import re
 
 from ....ops.graph.graph import SourceLine
 from .before_calls import before_call
-from .branch_forms import form_of, written_with_cond
+from .branch_forms import form_of, holds, written_with_cond
 from .loop_forms import loop_form, of_return
 from .match_forms import written_with_finditer
 
@@ -103,7 +103,21 @@ def of_any_length(line: SourceLine | None) -> str:
     made = next((each for each in _MAKING if re.search(rf"\b{re.escape(each)}", code)), "")
     if made:
         return f"Instead of {made}…) {_MAKING[made]} keeps it free"
-    return loop_form(line) or form_of(line, _with_list) or ANY_LENGTH
+    return form_of_generator(line) or loop_form(line) or form_of(line, _with_list) or ANY_LENGTH
+
+
+def form_of_generator(line: SourceLine | None) -> str:
+    """What keeps the number of items free that a generator yields on a line; empty on a line of another function."""
+    return form_of(line, _as_helper)
+
+
+def _as_helper(tree: ast.AST, line: SourceLine) -> str:
+    functions = [each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef)]
+    inner = {id(part) for each in functions for other in functions if other in each.body for part in ast.walk(other)}
+    around = [each for each in functions if holds(each, line.line)][-1:]
+    own = [part for each in around for part in ast.walk(each) if id(part) not in inner or id(each) in inner]
+    yields = any(isinstance(part, ast.Yield | ast.YieldFrom) for part in own)
+    return f"A helper that returns the list of what {around[0].name} yields keeps it free" if yields else ""
 
 
 def _with_list(tree: ast.AST, line: SourceLine) -> str:

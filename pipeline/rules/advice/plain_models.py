@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import FrameType, TracebackType
 from typing import Any
 
 import torch
+from torch.utils.data import DataLoader, RandomSampler
 
 from ....ops.graph.errors import RecordError
 from ....ops.runtime.user_code import attribute, is_own
@@ -15,6 +17,7 @@ from ....ops.runtime.user_code import attribute, is_own
 DRAWS = "draws random numbers from torch's global generator"
 CHANGES = "the function changes a tensor that is not one of its inputs"
 """What refusals say that are often of a model in train mode: of its dropout, of what its batch norm counts."""
+OF_LOADER = "a DataLoader draws a number for its workers whenever it is gone through, whether it shuffles or not"
 GENERATES = "model.generate(...) is Python around the model, which no recording holds"
 UNDER_AUTOCAST = "autocast cannot be recorded"
 MODEL = "model"
@@ -78,6 +81,30 @@ def form_for_model(
     if getattr(call.innermost, "training", False) and (DRAWS in error.what or error.what == CHANGES):
         return _TRAINED.format(call.name)
     return OF_PACKAGE.format(call.name) if call.in_package else ""
+
+
+def form_for_loader() -> str:
+    """What a function does in place of a DataLoader, where that is what runs; empty elsewhere."""
+    frame: FrameType | None = sys._getframe(1)
+    loader: Any = None
+    while frame is not None and not is_own(frame.f_code.co_filename):
+        given = frame.f_locals.get("loader", frame.f_locals.get("self"))
+        loader = given if isinstance(given, DataLoader) else loader
+        frame = frame.f_back
+    if loader is None or frame is None:
+        return ""
+    parts: Sequence[Any] = getattr(loader.dataset, "tensors", (loader.dataset,))
+    named = (next((name for name, value in frame.f_locals.items() if value is each), "") for each in parts)
+    names = [name or f"x{number}" * (len(parts) > 1) or "x" for number, name in enumerate(named)]
+    count = loader.batch_size or 1
+    pieces = ", ".join(f"{name}[i : i + {count}]" for name in names)
+    end = f"len({names[0]}){f' - {count - 1}' if loader.drop_last and count > 1 else ''}"
+    form = f"Go through the items themselves: {pieces} for i in range(0, {end}, {count})"
+    if isinstance(loader.sampler, RandomSampler):
+        order = f"order = torch.randperm(len({names[0]}), generator=generator)"
+        mixed = ", ".join(f"{name}[order]" for name in names)
+        return f"{form}, of {mixed}, with {order} and generator = torch.Generator() before the function."
+    return f"{form}."
 
 
 def is_within_generate(trace: TracebackType | None) -> bool:

@@ -15,6 +15,7 @@ from ....lists.carried import Carried
 from ....lists.fold import Fold
 from ....lists.loop import Loop
 from ....lists.walking.condition_fold import ConditionFold, ConditionRounds
+from ....lists.walking.iterators import ListIterator
 from ....proxies.base import is_traced
 from ....proxies.byte_strings import TracedBytes
 from ...source.shared_parts import known_elsewhere
@@ -24,7 +25,8 @@ from ..operations import HandedOver, active, iterator_of
 
 
 def _leavable(items: Any) -> Any:
-    own = isinstance(items, torch.Tensor | TracedBytes) or is_traced(items)
+    listed = type(items) is ListIterator and items.of_generator and items.plain is None
+    own = isinstance(items, torch.Tensor | TracedBytes) or is_traced(items) or listed
     return items if isinstance(items, ConditionRounds) or (own and active() is not None) else Leavable(items)
 
 
