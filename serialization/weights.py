@@ -19,7 +19,7 @@ import torch
 
 from ..ops.graph.errors import ArchiveError
 from ..ops.graph.graph import Constant
-from ..ops.graph.sharing.tensor_bytes import flat_bytes
+from ..ops.graph.sharing.flat_items import flat_items
 from ..ops.graph.sharing.tensor_places import place
 from ..ops.graph.types import DTYPES
 from .container.archive import Archive
@@ -131,7 +131,7 @@ def _dense(tensor: torch.Tensor) -> tuple[torch.Tensor, list[int] | None]:
 def _bytes(tensor: torch.Tensor) -> memoryview:
     if tensor.numel() == 0:
         return memoryview(b"")
-    array: Any = flat_bytes(tensor).numpy()
+    array: Any = flat_items(tensor).view(torch.uint8).numpy()
     return memoryview(array).cast("B")
 
 

@@ -15,7 +15,7 @@ import torch
 from ...graph.errors import MissingExtraError
 from ...graph.graph import Constant
 from ...graph.program import Artefact
-from ...graph.sharing.tensor_bytes import flat_bytes
+from ...graph.sharing.flat_items import flat_items
 from ...graph.traverse import constants
 from ...graph.types import TensorType
 from ...lowering.patches.compile_flags import CompileFlags
@@ -296,7 +296,7 @@ def _turned(tensor: torch.Tensor, held: Sequence[Constant]) -> Constant | None:
 
 
 def _bits(tensor: torch.Tensor) -> torch.Tensor:
-    return flat_bytes(tensor)  # zeros with their signs, NaN equal to itself
+    return flat_items(tensor).view(torch.uint8)  # zeros with their signs, NaN equal to itself
 
 
 def _turn(graph: Any, value: Any) -> str:

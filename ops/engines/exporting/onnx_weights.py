@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import torch
 
-from ...graph.sharing.tensor_bytes import flat_bytes
+from ...graph.sharing.flat_items import flat_items
 
 MODEL = "model.onnx"
 WITHIN = "within"  # the output that says whether all indices are
@@ -68,7 +68,7 @@ def _outside(location: str, offset: int, length: int) -> bytes:
 
 
 def _raw(tensor: torch.Tensor) -> bytes:
-    return flat_bytes(tensor).numpy().tobytes()
+    return flat_items(tensor).view(torch.uint8).numpy().tobytes()
 
 
 def _field(number: int, data: bytes) -> bytes:

@@ -19,7 +19,7 @@ import torch
 
 from ...graph.graph import Constant
 from ...graph.program import Artefact
-from ...graph.sharing.tensor_bytes import flat_bytes
+from ...graph.sharing.flat_items import flat_items
 from .onnx_weights import NUMPY_TYPES
 
 OPTIMISED = "optimised.onnx"
@@ -92,7 +92,7 @@ def _apart(model: Any, weights: Mapping[str, Constant]) -> tuple[list[str], dict
 
 
 def _bytes(tensor: torch.Tensor) -> bytes:
-    return bytes(flat_bytes(tensor).numpy())
+    return bytes(flat_items(tensor).view(torch.uint8).numpy())
 
 
 def weights_of(artefact: Artefact, *, optimised: bool) -> dict[str, torch.Tensor]:

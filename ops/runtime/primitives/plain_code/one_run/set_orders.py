@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from .....graph.errors import GuardError
-from .....graph.sharing.tensor_bytes import flat_bytes
+from .....graph.sharing.flat_items import flat_items
 from ..language import FILE
 
 ORDERS = "a set of texts is gone through, whose order is another one in each process"
@@ -143,4 +143,6 @@ def _alike(one: Any, other: Any) -> bool:
 
 
 def _equal(one: torch.Tensor, other: torch.Tensor) -> bool:
-    return one.shape == other.shape and torch.equal(flat_bytes(one), flat_bytes(other))
+    return one.shape == other.shape and torch.equal(
+        flat_items(one).view(torch.uint8), flat_items(other).view(torch.uint8)
+    )
