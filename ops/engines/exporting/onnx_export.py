@@ -296,7 +296,8 @@ def _turned(tensor: torch.Tensor, held: Sequence[Constant]) -> Constant | None:
 
 
 def _bits(tensor: torch.Tensor) -> torch.Tensor:
-    return flat_items(tensor).view(torch.uint8)  # zeros with their signs, NaN equal to itself
+    bits: torch.Tensor = flat_items(tensor).view(torch.uint8)
+    return bits  # zeros with their signs, NaN equal to itself
 
 
 def _turn(graph: Any, value: Any) -> str:

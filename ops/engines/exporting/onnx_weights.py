@@ -68,7 +68,7 @@ def _outside(location: str, offset: int, length: int) -> bytes:
 
 
 def _raw(tensor: torch.Tensor) -> bytes:
-    return flat_items(tensor).view(torch.uint8).numpy().tobytes()
+    return bytes(flat_items(tensor).view(torch.uint8).numpy())
 
 
 def _field(number: int, data: bytes) -> bytes:

@@ -143,6 +143,6 @@ def _alike(one: Any, other: Any) -> bool:
 
 
 def _equal(one: torch.Tensor, other: torch.Tensor) -> bool:
-    return one.shape == other.shape and torch.equal(
-        flat_items(one).view(torch.uint8), flat_items(other).view(torch.uint8)
-    )
+    if one.shape != other.shape:
+        return False
+    return torch.equal(flat_items(one).view(torch.uint8), flat_items(other).view(torch.uint8))
