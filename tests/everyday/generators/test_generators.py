@@ -13,7 +13,8 @@ import tracepack
 from tests.campaigns.check import difference
 from tests.everyday.case import check, loaded
 
-from .functions import CASES, MODEL, ROWS, SEEN, TEXTS, drawn
+from .functions import CASES, MODEL, ROWS, TEXTS
+from .seen import SEEN, drawn
 
 
 @pytest.mark.parametrize("name", CASES)
