@@ -12,7 +12,7 @@ import torch
 
 import tracepack
 from tests.everyday.case import Case, check, loaded
-from tests.everyday.values import byte_results
+from tests.everyday.sent import byte_results
 
 
 @pytest.mark.parametrize("name", byte_results.CASES)
