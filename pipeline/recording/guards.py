@@ -14,7 +14,7 @@ from ...ops.runtime.user_code import following_instruction, running_instruction,
 from ..proxies.branches import BRANCH, PINNED, PLAIN_FLOAT, PLAIN_INT, RAISING_BRANCH
 from ..proxies.tracer import Tracer
 from ..rules.advice.instead import for_branch, instead
-from ..rules.tried_lines import TriedLine, tried_line
+from ..rules.tried.tried_lines import TriedLine, tried_line
 
 _CHOOSE = (
     "Use torch.where or tracepack.cond(pred, true_fn, false_fn, *args) for a choice that data makes; "

@@ -19,7 +19,7 @@ from ..proxies.make import TracedOptional, gives_none_in_it, holds_none, sample_
 from ..proxies.tracer import Tracer
 from ..proxies.trees import list_type, same_container
 from ..rules.gradients import follow_grad_mode
-from ..rules.tried_lines import line_of_scalar
+from ..rules.tried.tried_lines import line_of_scalar
 from .leaves.kept_parts import refuse_kept
 
 

@@ -15,7 +15,7 @@ from ...ops.graph.types import TensorType
 from ...ops.runtime.user_code import user_stacklevel
 from ..lists.fixed import fixed_pieces, fixed_values, telling
 from ..rules.assertions import OWN_CHECKS
-from ..rules.tried_lines import CAUGHT
+from ..rules.tried.tried_lines import CAUGHT
 from ..signature.handlers import caught_errors
 from ..signature.missing_results import missing_results
 

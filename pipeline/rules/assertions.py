@@ -9,7 +9,7 @@ import torch
 from ...ops.graph.graph import Guard, Node
 from ...ops.runtime.user_code import user_line
 from ..proxies.tracer import Tracer
-from .tried_lines import CAUGHT, TriedLine, tried_line
+from .tried.tried_lines import CAUGHT, TriedLine, tried_line
 
 OWN_CHECKS = ("the function raises ", "an assertion of the function fails")
 """How the reasons of guards begin that the function itself demands, by an error or an assertion."""

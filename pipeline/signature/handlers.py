@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ...ops.graph.graph import Graph, Guard, Node, Operator, SourceLine
 from ...ops.graph.traverse import walk
-from ..rules.tried_lines import CAUGHT, TriedLine, tries_around
+from ..rules.tried.tried_lines import CAUGHT, TriedLine, tries_around
 
 _MAY_FAIL = {
     "py.int": (r"bool(re.fullmatch(r'\s*[+-]?\d+\s*', text))", "int(text)", "-1"),

@@ -26,7 +26,7 @@ from ...proxies.make import TracedOptional
 from ...proxies.trees import concrete, list_type
 from ...recording.recorder import Recorder
 from ...recording.results import wrapped_scalar
-from ...rules.tried_lines import tried_line
+from ...rules.tried.tried_lines import tried_line
 from ...running.runner import may_write
 from ..python.operations import active
 from ..redirect import stand_in

@@ -20,7 +20,7 @@ from ...proxies.values.maybe import MaybeThing
 from ...recording.branch import Branch
 from ...recording.control_flow import cond, while_loop
 from ...rules.number_or_tensor import number_of
-from ...rules.tried_lines import CAUGHT, TriedLine, tried_line
+from ...rules.tried.tried_lines import CAUGHT, TriedLine, tried_line
 from ..library.tables.asked_table import AskedTable
 from ..library.tables.chosen_functions import ChosenSides
 from ..python.entries import extended

@@ -19,7 +19,7 @@ from typing import Any
 from ....ops.runtime.interrupts.unheard import Unheard
 from ....ops.runtime.user_code import codes_in
 from ...recheck.reach.written.written_codes import code_as_written
-from ...rules.suppressed_errors import as_tries
+from ...rules.tried.suppressed_errors import as_tries
 from ..plain_code.statements.regions import with_blocks
 from .choice_expressions import OWN_SIDE, ChoiceExpressions
 from .choice_statements import FunctionBody

@@ -13,14 +13,14 @@ from pathlib import PurePath
 from types import FrameType
 from typing import Any
 
-from ...ops.graph.graph import SourceLine
-from ...ops.graph.operators.names import MATH
-from ...ops.runtime.user_code import is_users, source_line, user_line
-from ..proxies.base import is_traced
+from ....ops.graph.graph import SourceLine
+from ....ops.graph.operators.names import MATH
+from ....ops.runtime.user_code import is_users, source_line, user_line
+from ...proxies.base import is_traced
 from .suppressed_errors import as_tries
 
 DIVISIONS = ("truediv", "floordiv", "mod", "divmod")
-_ENTRY = __name__.replace("rules.tried_lines", "trace")
+_ENTRY = __name__.replace("rules.tried.tried_lines", "trace")
 """The module that calls the function; what stands around that call catches nothing of it."""
 _RAISES: dict[str, type[Exception]] = {
     **dict.fromkeys(

@@ -1,0 +1,1 @@
+"""Errors that the function itself catches."""
