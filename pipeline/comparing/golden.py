@@ -150,7 +150,7 @@ def record_examples(
         with Looking("the examples"):
             inputs = stored(plain(feed))  # before a run that may write into them
         with Exactly():  # a machine without the engines must give these outputs too
-            outputs = pipeline.run(feed)
+            outputs = pipeline.run(stored(inputs))  # which has the memory that a replay will have, without gaps
         yield inputs, stored(outputs)
 
 

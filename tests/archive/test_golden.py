@@ -215,3 +215,17 @@ def test_a_golden_example_with_an_int_of_too_many_digits_is_refused_with_the_lim
     with pytest.raises(tracepack.ArchiveError, match=r"got 'an int of \d+ digits'; expected 99 at most"):
         module.save(tmp_path / "long.tpk", examples=[{"xs": [2**40, 3]}])
     module.save(tmp_path / "short.tpk", examples=[{"xs": [2, 3]}])
+
+
+@pytest.mark.parametrize(
+    ("process", "example"),
+    [
+        (lambda x: x.add_(1) if x.dim() else x, torch.zeros(1, 2).expand(3, 2)),
+        (lambda x: (x.storage_offset(), x), torch.arange(12.0)[4:].view(4, 2)),
+    ],
+)
+def test_a_golden_example_is_computed_as_its_file_keeps_it(process, example, tmp_path):
+    module, before = tracepack.trace(process, torch.rand(3, 2)), example.clone()
+    module.save(tmp_path / "kept.tpk", examples=[{"x": example}])
+    assert torch.equal(example, before)
+    tracepack.load(tmp_path / "kept.tpk", verify="golden")
