@@ -264,7 +264,7 @@ class Fold(FoldNode):
             if type(start) in SCALARS:
                 self._refuse(f"begins as a {self.unlike}, of which it makes a tensor", "Start with torch.zeros(()).")
             if isinstance(start, bytes):
-                self._refuse("carries bytes", 'Write b"".join([item.tobytes() for item in items]).')
+                self._refuse("carries bytes", 'Write b"".join([part for part in parts]).')
             of_tuple = "Carry its parts, or start with a list, [], and add to it: items += [item]."
             form = of_tuple if type(start) is tuple else "Start with a number, a text or a tensor."
             self._refuse(f"carries a {type(start).__name__}", form)

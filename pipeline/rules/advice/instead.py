@@ -16,7 +16,6 @@ _THERE += "base64.b64encode(array.tobytes()).decode()."
 _INSTEAD = {
     **dict.fromkeys(("np.save", "numpy.save", "pickle.dump", "fromarray(", ".tofile("), _THERE),
     "BytesIO(": 'Use the bytes themselves: data = array.tobytes(), and b"".join(parts) for several.',
-    "compress(": "Return base64.b64encode(data).decode(), and compress what the call gives: base64.b64decode(text).",
     "default_rng(": "Use generator = torch.Generator().manual_seed(seed), and torch.randn(n, generator=generator).",
     "RandomState(": "Use generator = torch.Generator().manual_seed(seed), and torch.randn(n, generator=generator).",
     "Fraction(": "Write numerator / denominator, which is recorded, or the line ratio = float(Fraction(n, 3)).",

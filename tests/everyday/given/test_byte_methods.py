@@ -75,8 +75,10 @@ def test_a_loop_that_carries_bytes_says_what_it_can_carry() -> None:
             whole = whole + data
         return whole.decode()
 
-    with pytest.warns(UserWarning, match=r"carries bytes. Carry the text of them, data.decode\('latin-1'\)"):
+    with pytest.warns(UserWarning, match=r"carries bytes. Write b\"\".join\(\[part for part in parts\]\)"):
         tracepack.trace(joined, [b"a", b"b"])
+    mod = loaded(lambda files: b"".join([data + b";" for data in files]).decode(), [b"a", b"b"])
+    assert (mod([b"a", b"bc", b""]), mod([])) == ("a;bc;;", "")
 
 
 @pytest.mark.parametrize("kind", [bytearray, memoryview, bytes])

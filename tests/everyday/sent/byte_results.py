@@ -152,7 +152,6 @@ REFUSED = {
     "saved by numpy": (lambda x: np.save(io.BytesIO(), x.numpy()), "Return the array, and do it there"),
     "saved by torch": (lambda x: torch.save({"x": x}, io.BytesIO()), "Return the tensor, and save what the call gives"),
     "pickled": (lambda x: pickle.dumps(x.numpy()).hex(), "Return the array, and do it there"),
-    "compressed": (lambda x: zlib.compress(x.numpy().tobytes()).hex(), "and compress what the call gives"),
     "pieces of one size": (
         lambda x: [v for (v,) in struct.iter_unpack("<h", x.numpy().tobytes())], r"Write np.frombuffer\(data",
     ),
