@@ -90,11 +90,20 @@ def refuse_errstate(recorder: Refuser) -> None:
     Raises:
         RecordError: `numpy.geterr` says so.
     """
-    if any(mode in ("raise", "call", "log") for mode in np.geterr().values()):
-        recorder.refuse(
-            "numpy.errstate that raises errors cannot be recorded: a graph does not raise them",
-            "Test for such values with numpy.isfinite.",
-        )
+    if not RAISES.isdisjoint(np.geterr().values()):
+        refuse_raising(recorder)
+
+
+RAISES = frozenset(("raise", "call", "log"))
+"""What numpy does at a division by zero that no graph does."""
+
+
+def refuse_raising(recorder: Refuser) -> None:
+    """Refuses numpy that is set to do so."""
+    recorder.refuse(
+        "numpy.errstate that raises errors cannot be recorded: a graph does not raise them",
+        "Test for such values with numpy.isfinite.",
+    )
 
 
 def refuse_autocast(recorder: Refuser) -> None:

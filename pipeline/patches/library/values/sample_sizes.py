@@ -10,6 +10,7 @@ import torch
 from torch.distributions import Distribution
 
 from ...hooks import Hooks, active
+from ..elsewhere.set_settings import SETTINGS
 from .compared_texts import COMPARISONS
 
 
@@ -49,5 +50,5 @@ def _validated(plain: Callable[..., None]) -> Callable[..., None]:
     return validate_sample
 
 
-samples = Hooks([(Distribution, "_validate_sample", _validated), *COMPARISONS])
-"""Shows to the recorders of all threads what values a distribution takes, and what `difflib` does."""
+samples = Hooks([(Distribution, "_validate_sample", _validated), *COMPARISONS, *SETTINGS])
+"""Shows to the recorders of all threads what a distribution takes, what `difflib` does, and what settings are set."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import gc
 import logging
+import os
 import signal
 import sys
 import threading
@@ -81,6 +82,10 @@ def _set_numpys(items: Held) -> None:
     _quietly(np.set_printoptions, **items)
 
 
+def _set_deterministic(on: bool) -> None:
+    torch.use_deterministic_algorithms(on, warn_only=torch.is_deterministic_algorithms_warn_only_enabled())
+
+
 _torchs: Any = torch._tensor_str.PRINT_OPTS
 _levels: Any = logging
 _SETTINGS: dict[str, list[ProcessPlace]] = {
@@ -103,6 +108,16 @@ _SETTINGS: dict[str, list[ProcessPlace]] = {
         ProcessPlace(f"the levels of logging, {name}", partial(dict, held), partial(refill, held))
         for name, held in (("by number", _levels._levelToName), ("by name", _levels._nameToLevel))
     ],
+    "use_deterministic_algorithms": [
+        _one("torch's choice of algorithms", torch.are_deterministic_algorithms_enabled, _set_deterministic)
+    ],
+    "set_float32_matmul_precision": [
+        _one("torch's precision", torch.get_float32_matmul_precision, torch.set_float32_matmul_precision)
+    ],
+    "set_warn_always": [_one("torch's warnings", torch.is_warn_always_enabled, torch.set_warn_always)],
+    "set_detect_anomaly": [_one("torch's search for NaN", torch.is_anomaly_enabled, torch.set_anomaly_enabled)],
+    "seterr": [ProcessPlace("numpy's errors", lambda: {**np.geterr()}, lambda items: _quietly(np.seterr, **items))],
+    "chdir": [_one("the working directory", os.getcwd, os.chdir)],
     "signal": [ProcessPlace("the handlers of signals", _signals, _set_signals)],
 }  # fmt: skip
 _CONTAINERS = (list, dict, set, deque)
