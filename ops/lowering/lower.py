@@ -42,7 +42,7 @@ from .patches.plain.ran import RanFunctions
 from .user_model.buffers import KeptData, Live
 from .user_model.first_call import FirstCall, Settled, other_inputs
 from .user_model.held_weights import HeldWeights
-from .user_model.isolate import Attribute, GuardedState, KeptAttributes, KeptModel, scratch, without_scratch
+from .user_model.isolate import Attribute, GuardedState, KeptModel, scratch, without_scratch
 from .user_model.quantized import with_plain_layers, with_plain_tensors
 from .user_model.twin import twin
 from .user_model.writes import FixedTensors
@@ -127,16 +127,17 @@ def lower_itself(
         _NoTwin: the twin fails in its first call.
         LoweringError: torch.export refuses it, or the body gives other results than the model.
     """
+    flat, first = Flat(model, call, training), FirstCall(model)
     error: TracepackError | None = None
-    flat, empty, constants = Flat(model, call, training), EmptyBuffers(model), {} if shared is None else shared
+    empty, autocast, ran = EmptyBuffers(model), AutocastQuestions(), RanFunctions()
+    constants: Shared = {} if shared is None else shared
     fixed, questions, layouts = FixedTensors(model, name), Questions(model, expected=SWITCHES), LayoutQuestions()
-    autocast, ran, first = AutocastQuestions(), RanFunctions(), FirstCall(model)
 
     def once() -> Any:
         return Live(model, training)(*call.rebuild(separate(tensors))[:2])
 
     def again() -> None:
-        with KeptAttributes(model):
+        with FirstCall(model):
             once()
 
     with draws_undone(again):
@@ -148,15 +149,15 @@ def lower_itself(
             if is_twin:
                 raise _NoTwin from None
         fixed.refuse_writes()
-        if first.sets_flags and (
-            later := _as_settled(
-                model, call, tensors, training, name=name, device=device, contiguous=contiguous, shared=shared,
-                is_twin=is_twin,
-            )
-        ):  # fmt: skip
-            return later
+        if first.sets_flags and (found := _after_first(
+            _answers(call, tensors, model, training), model,
+            partial(
+                lower_itself, model, call, tensors, name=name, device=device, contiguous=contiguous, shared=shared,
+                training=training, is_twin=is_twin,
+            ),
+        )):  # fmt: skip
+            return found
         layouts.refuse(name)
-        asks = layouts.strides or _has_script(model)
         empty.refuse_first_call(once, name)
         notes = scratch(model, once)
         flat.lent, flat.heard.compares_bools = LentQuestions(ran.askers), ran.compares_bools
@@ -174,9 +175,9 @@ def lower_itself(
                     if not _takes(body, tensors):
                         error = error or fixes_ones(name)
                         continue
-                    chooses = flat.heard.chooses_by_sizes or _has_script(model)
                     with NestedRows() as nested:
-                        body, spec = prove(body, tensors, reference, asks, chooses)
+                        asks = [each or _has_script(model) for each in (layouts.strides, flat.heard.chooses_by_sizes)]
+                        body, spec = prove(body, tensors, reference, *asks)
                     nested.refuse(name)
                     body = with_small_ways(
                         body, tensors, flat.heard, partial(_body_at, flat, model, write),
@@ -196,12 +197,6 @@ def lower_itself(
     raise error
 
 
-def _as_settled(model: Any, call: Call, tensors: Leaves, training: bool, **options: Any) -> Lowered | None:
-    """The module as its first call leaves it, lowered; None where that call does more than to set flags."""
-    with Settled(model, _answers(call, tensors, model, training), same_leaves) as later:
-        return lower_itself(model, call, tensors, training=training, **options) if later.holds else None
-
-
 def _answers(call: Call, tensors: Leaves, model: Any, training: bool) -> list[Callable[[], Any]]:
     """Calls of a model with the example and with other inputs; each tells its results and whether it wrote a buffer."""
 
@@ -211,6 +206,12 @@ def _answers(call: Call, tensors: Leaves, model: Any, training: bool) -> list[Ca
         return pytree.tree_leaves(returned(live(args, kwargs), objects)), live.changed
 
     return [partial(answer, inputs) for inputs in other_inputs(tensors)]
+
+
+def _after_first(answers: list[Callable[[], Any]], model: Any, whole: Callable[[], Lowered]) -> Lowered | None:
+    """What the model is lowered to as its first call leaves it; None where that keeps more than flags and hooks."""
+    with Settled(model, answers, same_leaves) as later:
+        return whole() if later.holds else None
 
 
 def _body_of(
