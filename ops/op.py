@@ -23,13 +23,17 @@ from .runtime.state import State
 from .runtime.user_code import attribute, user_line
 from .tracing_hook import current
 
+_FOR_DEVICE = "It stays where it was scripted for: tracepack.script(model, device=…)."
+_INFERS = "It runs as model.eval() does: leave the line out."
 _INSTEAD = {
+    "config": "Keep what is asked of it before the model is an op: id2label = model.config.id2label, then op = "
+    "tracepack.script(model).",
+    "eval": _INFERS,
+    "train": "Give script(model, training=True).",
+    **dict.fromkeys(("to", "cpu", "cuda"), _FOR_DEVICE),
     "generate": "Write its loop with tracepack.while_loop, as 'Text generation' in docs/guide.md and "
     "samples/generate.py do.",
     "forward": "Call the op itself.",
-    "config": "Keep what you need of the model's own before, as in id2label = model.config.id2label.",
-    **dict.fromkeys(("to", "cuda", "cpu", "half"), "An op has its device: op = tracepack.script(model, device=0)."),
-    **dict.fromkeys(("eval", "train", "requires_grad_"), "An op infers always: leave the call out."),
 }
 _unnamed = itertools.count()
 

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
+from ..graph.device import Device
 from ..graph.errors import SignatureError
 from ..runtime.user_code import user_line
 from .call_settings import Encode, TokenizerAttributeError, TokenizerKeyError, wrong
@@ -194,7 +195,8 @@ class TokenBatch(dict[str, Any]):
 
     def to(self, device: Any) -> TokenBatch:
         """The batch with its tensors on a device."""
-        return TokenBatch({name: column.to(device) for name, column in self.items()})
+        place = str(device) if isinstance(device, Device) else device  # that of an op: batch.to(op.device)
+        return TokenBatch({name: column.to(place) for name, column in self.items()})
 
 
 _ENCODINGS = "Its columns are batch['input_ids'][i], batch['attention_mask'][i] and what return_… asks for."

@@ -97,6 +97,28 @@ def test_an_op_names_the_loop_that_stands_for_generate(model):
         op.generate(IDS)
 
 
+@pytest.mark.parametrize(
+    ("asked", "form"),
+    [
+        (lambda op: op.config.id2label, r"Keep what is asked of it before .*: id2label = model.config.id2label"),
+        (lambda op: op.eval(), r"It runs as model.eval\(\) does: leave the line out"),
+        (lambda op: op.to("cpu"), r"It stays where it was scripted for: tracepack.script\(model, device=…\)"),
+    ],
+    ids=["config", "eval", "to"],
+)
+def test_an_op_names_what_stands_for_the_config_and_the_methods_of_its_model(model, asked, form):
+    op = tracepack.script(model)
+    with pytest.raises(AttributeError, match=rf"an op of tracepack has no '\w+'\. {form}"):
+        tracepack.trace(lambda ids: (asked(op), op(ids)), IDS)
+
+
+def test_the_columns_of_a_tokenizer_go_to_the_device_of_an_op(model, reloaded):
+    made = tokenizers.Tokenizer(tokenizers.models.WordLevel({"[PAD]": 0, "[UNK]": 1, "a": 2}, unk_token="[UNK]"))
+    tok, op = tracepack.script(made), tracepack.script(model)
+    loaded = reloaded(tracepack.trace(lambda text: op(tok(text).to(op.device).input_ids).logits, "a"))
+    assert torch.equal(loaded("a"), op(torch.tensor([[2]])).logits)
+
+
 def test_a_tokenizer_that_is_no_op_is_refused_on_texts_of_run_time():
     made = tokenizers.Tokenizer(tokenizers.models.WordLevel({"[PAD]": 0, "[UNK]": 1, "a": 2}, unk_token="[UNK]"))
     fast = transformers.PreTrainedTokenizerFast(tokenizer_object=made, pad_token="[PAD]")

@@ -27,12 +27,14 @@ from ....ops.runtime.primitives.plain_code.objects.model_call import OF_MODELS
 from ....ops.runtime.primitives.plain_code.objects.user_names import TABLE
 from ....ops.runtime.primitives.plain_code.running import OF_TENSORS
 from ....ops.runtime.user_code import is_users
+from ....ops.tokenizer_op import TokenizerOp
 from ...proxies.base import is_traced
 from ...proxies.byte_strings import TracedBytes
 from ...proxies.trees import concrete
 from ..source.scoping import names_read, names_set
 from .call_forms import CallForm
 from .called_models import CalledModel, is_model
+from .models.token_batches import TokenBatches
 from .naming import (
     MISSING,
     Naming,
@@ -47,7 +49,7 @@ from .naming import (
     stays,
 )
 from .plain_literals import UnplainError, is_member, is_plain, literal, name_of, of_letters
-from .statements.hoisting import Part, evaluated
+from .statements.hoisting import OF_COPY, Part, evaluated
 from .statements.own_imports import without_imports
 from .statements.plain_forms import ASKED
 from .tensor_items import TensorItems
@@ -98,6 +100,7 @@ class Encoding:
         opened: Collection[str] = (),
     ) -> None:
         self.tensors, self.uses_torch, self.code, self.opened = tensors, False, code, opened
+        self.tokenizes = False  # whether what was looked at last calls the op of a tokenizer
         self.without_gradients = False  # whether some of its statements are to have none
         self.constants = dict[int, tuple[str, Any, ast.expr]]()
         self.functions = dict[tuple[int, int], tuple[str, Any, ast.stmt | None]]()
@@ -110,6 +113,8 @@ class Encoding:
         meant = {name: each for name, each in values.items() if is_meant(each)}
         self.objects = {name: each for name, each in meant.items() if name not in (*changed, *objects)}
         tree = self._with_plain_parts(ast.Module(placed(parsed(body), code), []), values, known)
+        batches = TokenBatches(values, self.parts, tree)
+        tree, values, self.parts = batches.replaced(tree), batches.values, batches.parts
         items = TensorItems(values, names_set(tree.body))
         tree, listed = items.replaced(tree)
         lines = tree.body
@@ -131,9 +136,12 @@ class Encoding:
             made, tensors = items.replaced(ast.parse(source))
             assert isinstance(made.body[0], ast.Expr)
             found = {**values, **dict.fromkeys(tensors, ()), **dict.fromkeys(items.sizes, 0)}
-            is_plain = self._is_plain(made.body[0].value, found, known)
-            if not is_plain and (part := evaluated(source, give, self.tensors)) is not None:
+            self.tokenizes = False
+            is_plain = self._is_plain(made.body[0].value, found, known) or OF_COPY in name
+            if (self.tokenizes or not is_plain) and (part := evaluated(source, give, self.tensors)) is not None:
                 early[name] = part
+                if self.tokenizes and source.startswith(("list(", "sorted(")):  # which the block may write to
+                    plain[name] = ast.Call(name_of("list"), [name_of(name)], [])
             else:
                 plain[name] = ast.parse(source, mode="eval").body
         self.parts = early
@@ -259,6 +267,7 @@ class Encoding:
         Raises:
             UnplainError: the block has no tensors.
         """
+        self.tokenizes = self.tokenizes or isinstance(thing, TokenizerOp)
         if not self.tensors:
             raise UnplainError("it calls a model")
         self.uses_torch, key = True, (id(thing), repr(form))

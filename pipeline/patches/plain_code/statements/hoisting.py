@@ -46,6 +46,8 @@ def _gives_number(part: ast.AST) -> bool:
     return False
 
 
+OF_COPY = "_copied"
+"""At the end of names for parts of copies, which stay in a block unless they call the op of a tokenizer."""
 Part = tuple[str, Callable[[], Any]]
 """The source of an expression, and what gives its value."""
 _OF_RECORDING = re.compile(r"Traced(Bool|Str)|argument '\w+'[^;]* must be (bool|str)")
@@ -108,19 +110,22 @@ class Hoisting:
         self.late = set[str]()
         self.leaves = False  # whether a statement before may have left the function
         self.acts = False  # whether one before does more than set variables
+        self.of_copy = ""  # the mark of what is looked at
         self.place = 0  # the line of the one that is looked at
 
     def statement(self, line: ast.stmt) -> ast.stmt:
         """A statement without them."""
         self.place = place_of(line) or self.place
         match line:
-            case ast.Assign(value=value) if self.tensors and (makes_tensor(value) or copies(value)):
+            case ast.Assign(value=value) if self.tensors and copies(value):
+                self._copied(value)
+            case ast.Assign(value=value) if self.tensors and makes_tensor(value):
                 pass  # the block may write to it
             case ast.Assign(value=ast.Tuple(parts) | ast.List(parts) as value) if self.tensors:
-                value.elts = [each if makes_tensor(each) else self._without(each) for each in parts]
+                value.elts = [self._of_several(each) for each in parts]
             case ast.Assign(value=ast.Dict(keys, parts) as value) if self.tensors:
                 value.keys = [each and self._without(each) for each in keys]
-                value.values = [each if makes_tensor(each) else self._without(each) for each in parts]
+                value.values = [self._of_several(each) for each in parts]
             case ast.For():
                 line.iter = self._without(line.iter)
             case ast.Assign() | ast.Return() if line.value is not None:
@@ -131,6 +136,19 @@ class Hoisting:
         self.leaves = self.leaves or any(isinstance(part, ast.Return | ast.Raise) for part in within(line))
         return line
 
+    def _of_several(self, part: ast.expr) -> ast.expr:
+        """A value of several that a statement sets."""
+        return part if makes_tensor(part) else self._copied(part) if copies(part) else self._without(part)
+
+    def _copied(self, part: ast.expr) -> ast.expr:
+        """Looks for calls in what is copied; the copy itself is made by the block, which may write to it."""
+        match part:
+            case ast.Call(ast.Attribute() as method) | ast.Subscript(ast.Call(ast.Attribute() as method)):
+                self.of_copy = OF_COPY
+                method.value = self._without(method.value)
+                self.of_copy = ""
+        return part
+
     def _truth(self, test: ast.expr) -> ast.expr:
         """A condition, which is taken out whole where it hangs on nothing that the block sets."""
         reads = names_read([test])
@@ -139,7 +157,7 @@ class Hoisting:
         return self._taken(ast.Call(ast.Name("bool", ast.Load()), [test], []))
 
     def _taken(self, part: ast.expr) -> ast.expr:
-        name = f"H{len(self.found)}"
+        name = f"H{len(self.found)}{self.of_copy}"
         for inner in ast.walk(part):
             if self.place and hasattr(inner, "lineno"):
                 inner.lineno = inner.end_lineno = self.place  # type: ignore[attr-defined]  # as the user wrote it
