@@ -34,6 +34,10 @@ _INSTEAD = {
     "generate": "Write its loop with tracepack.while_loop, as 'Text generation' in docs/guide.md and "
     "samples/generate.py do.",
     "forward": "Call the op itself.",
+    "predict": "Call the op itself: op(x)['label'] of a classifier, op(x) of a regressor.",
+    "predict_proba": "Call the op itself: op(x)['probabilities'].",
+    "transform": "Call the op itself: op(x).",
+    "inverse_transform": "Write it with what the estimator has: y * scaler.scale_ + scaler.mean_ for a StandardScaler.",
 }
 _unnamed = itertools.count()
 

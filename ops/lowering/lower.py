@@ -40,10 +40,10 @@ from .patches.plain.askers import Heard
 from .patches.plain.lending import LentQuestions
 from .patches.plain.ran import RanFunctions
 from .user_model.buffers import KeptData, Live
-from .user_model.first_call import FirstCall, Settled, other_inputs
 from .user_model.held_weights import HeldWeights
 from .user_model.isolate import Attribute, GuardedState, KeptModel, scratch, without_scratch
 from .user_model.quantized import with_plain_layers, with_plain_tensors
+from .user_model.settling import FirstCall, Settled, other_inputs
 from .user_model.twin import twin
 from .user_model.writes import FixedTensors
 from .validate import prove, size_trial

@@ -318,3 +318,18 @@ def test_columns_that_cannot_be_written_are_taken_without_a_warning() -> None:
     finally:
         torch.set_warn_always(False)
     assert np.allclose(op(age=torch.tensor([9.0], dtype=torch.float64), city=["b"]), [[(9 - 2.5) / 1.25**0.5, 0, 1]])
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        ("predict", r"op\(x\)\['label'\] of a classifier"),
+        ("predict_proba", r"op\(x\)\['probabilities'\]"),
+        ("transform", r"op\(x\)\."),
+        ("inverse_transform", r"y \* scaler\.scale_ \+ scaler\.mean_"),
+    ],
+)
+def test_methods_of_an_estimator_show_the_call_of_its_op(name: str, form: str) -> None:
+    op = tracepack.script(preprocessing.StandardScaler().fit(X), example=X)
+    with pytest.raises(AttributeError, match=rf"an op of tracepack has no '{name}'\. .*{form}"):
+        getattr(op, name)

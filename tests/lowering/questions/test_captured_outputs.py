@@ -58,8 +58,8 @@ def test_the_model_stays_as_it_was() -> None:
     ("name", "words"),
     [
         ("config", "id2label = model.config.id2label"),
-        ("to", "script\\(model, device=0\\)"),
-        ("eval", "leave the call out"),
+        ("to", "script\\(model, device=…\\)"),
+        ("eval", "leave the line out"),
     ],
 )
 def test_what_an_op_has_not_is_said_with_a_form(name, words) -> None:
