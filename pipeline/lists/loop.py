@@ -22,7 +22,7 @@ from ...ops.graph.types import ANY, STRINGS, ListType
 from ...ops.runtime.placement import home_of
 from ...ops.runtime.plan import Plan
 from ...ops.runtime.user_code import user_line
-from ..proxies.lists import NESTED, WITH_NONE, TracedList
+from ..proxies.lists import CHOOSE_BEGIN, NESTED, WITH_NONE, TracedList
 from ..proxies.make import TracedOptional, traced
 from ..proxies.trees import same_container, value_type
 from ..proxies.values.made_objects import form_of_results
@@ -107,7 +107,7 @@ class Loop:
                 f"{EMPTY}, so that nothing shows what is done to an item", "Trace with a list of one item at least."
             )
         if self.source.with_none is NESTED:
-            self.recorder.refuse(WITH_NONE, "Choose what stands for None before: {'label': label or 'none'}.")
+            self.recorder.refuse(WITH_NONE, CHOOSE_BEGIN)
         self.grad_mode = follow_grad_mode(self.recorder)
         self.recorder.rounds.open.append(self)
         self.reached = RoundsReach(part for loop in self.recorder.rounds.open for part in (loop.into, *loop.given))

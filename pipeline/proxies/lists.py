@@ -32,6 +32,11 @@ _LACKS = Guard(True, "a list lacks an item")
 READ = "the length of the list was read"
 """Why a length is guarded."""
 WITH_NONE = "a list whose items may be None is asked for more than its length"
+CHOOSE_BEGIN = (
+    "Choose what stands for None before: found = [''] * len(texts) in place of [None] * len(texts), or "
+    "[label or 'none' for label in labels], {'label': label or 'none'}."
+)
+"""What to write where nothing is known of the items but that they may be None, or hold it."""
 
 
 class TracedList(Growing, Traced):
@@ -270,6 +275,7 @@ class TracedList(Growing, Traced):
         if self.loop is None or isinstance(index, slice):
             self.tracer.refuse(f"an item {CHANGED}", _ENTRY)
         self.allow_change("list")
+        self.tracer.rounds.copies.put(item)
         self.become(self.tracer.scalar("with_entry", self.as_it_is(), index, item))
 
     def __delitem__(self, index: Any) -> None:

@@ -44,11 +44,11 @@ def _is_plain_sequence(thing: Any) -> bool:
 
 
 def _is_plain_item(item: Any) -> bool:
-    """Whether a thing is a number, a text or a tensor, of the recording or not, or a record of such."""
+    """Whether a thing is a number, a text, None or a tensor, of the recording or not, or a record of such."""
     if type(item) in (tuple, dict) and not isinstance(item, Traced):
         return all(map(_is_plain_item, item.values() if isinstance(item, dict) else item))
     kind = type(item.concrete) if isinstance(item, Traced) else type(item)
-    return kind in (*_NUMBERS, str, torch.Tensor)
+    return kind in (*_NUMBERS, str, type(None), torch.Tensor)
 
 
 def _binary(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:

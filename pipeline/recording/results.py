@@ -14,10 +14,10 @@ from ...ops.runtime.primitives.named_tuples import is_record
 from ...ops.runtime.primitives.numpy import DTYPES
 from ..proxies.base import is_traced
 from ..proxies.dicts import TracedDict
-from ..proxies.lists import NESTED, OF_TEXTS, WITH_NONE, TracedList
+from ..proxies.lists import CHOOSE_BEGIN, NESTED, OF_TEXTS, WITH_NONE, TracedList
 from ..proxies.make import TracedOptional, gives_none_in_it, holds_none, sample_of, traced
 from ..proxies.tracer import Tracer
-from ..proxies.trees import list_type, same_container
+from ..proxies.trees import concrete, list_type, same_container
 from ..rules.gradients import follow_grad_mode
 from ..rules.tried.tried_lines import line_of_scalar
 from .leaves.kept_parts import refuse_kept
@@ -161,13 +161,23 @@ def _sample(recorder: Tracer, name: str, args: tuple[Any, ...]) -> Any:
             "Choose what stands for None before: label or 'none', or tracepack.cond(x is None, lambda: 0, lambda: x).",
         )
     lists = [each for each in args if type(each) is TracedList and each.with_none is not None]
+    if name == "with_entry" and len(lists) == 1 and lists[0] is args[0] and _fits(lists[0].with_none, args[2]):
+        return lists[0].with_none
     if not lists:
-        return _sample_of_lists(args) if name in ("list", "cat_strings") else None
+        return _sample_of_lists(args) if name in ("list", "cat_strings", "mul") else None
     alike = name in (*_SAME_ITEMS, "cat_strings") and name not in ("sorted", "sorted_by", "foremost")
     nested = any(each.with_none is NESTED for each in lists)
     if name not in _FOR_LISTS and (not alike or (nested and name not in _KEEPS_ITEMS)):
-        recorder.refuse(WITH_NONE, "Choose what stands for None before: [label or 'none' for label in labels].")
+        recorder.refuse(
+            WITH_NONE,
+            CHOOSE_BEGIN if nested else "Choose what stands for None before: [label or 'none' for label in labels].",
+        )
     return (NESTED if nested else lists[0].with_none) if alike else None
+
+
+def _fits(sample: Any, entry: Any) -> bool:
+    """Whether an entry leaves a list with items that may be None as it is known; of NESTED no item is asked."""
+    return sample is NESTED or entry is None or type(concrete(entry)) is type(sample)
 
 
 def _sample_of_lists(args: tuple[Any, ...]) -> Any:
@@ -227,7 +237,7 @@ def _refuse_objects(recorder: Tracer, name: str, args: tuple[Any, ...]) -> None:
         recorder.refuse(what, "Give a key that is a number or a text, sorted(items, key=…), or make a list of such.")
 
 
-_OF_PLACES = ("sorted_by", "foremost", "best_by", "reversed", "list", "getitem", "len", "cat_strings")
+_OF_PLACES = ("sorted_by", "foremost", "best_by", "reversed", "list", "getitem", "len", "bool", "cat_strings")
 _OF_ARRAYS_OF_TEXTS = (
     "getitem",
     "len",

@@ -172,6 +172,8 @@ class _Search:
                 found = self.attempt(earlier)
             except Exception as error:
                 problem = error
+        if found is not None and len(more) > 1 and self._gives_up(found):
+            return None  # one of the lines may be at fault, and the others hold without it
         if found is not None and (self.best is None or is_better(found, self.best)):
             self.best, self.taken = found, lines
             return found
@@ -187,6 +189,10 @@ class _Search:
             line for line in more if len(more) == 1 or (PurePath(line[0]).name, line[1]) in places_in(problem)
         }
         return None
+
+    def _gives_up(self, found: Attempted) -> bool:
+        """Whether an attempt fixes the lengths of lists that the best one leaves free."""
+        return self.best is not None and self.best.earlier.refused is None and found.earlier.refused is not None
 
     def _explain(self, lines: set[Line], refused: Any) -> None:
         """Takes note of why choices on some lines cannot go both ways: of what was refused on one of them."""
