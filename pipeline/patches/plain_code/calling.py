@@ -26,6 +26,7 @@ from ...proxies.make import TracedOptional
 from ...proxies.trees import concrete, list_type
 from ...recording.recorder import Recorder
 from ...recording.results import wrapped_scalar
+from ...rules.settings import refuse_errstate
 from ...rules.tried.tried_lines import tried_line
 from ...running.runner import may_write
 from ..python.operations import active
@@ -91,6 +92,8 @@ def run_block(
             own_names = alone(recorder, {name: before[name] for name in own[0]}, frame, {*names, *own[1]}, own[2])
             encoding = Encoding(text, before, own_names, frame.f_globals, frame.f_code, parts, tensors > 0, opened)
             written, given = encoding.text(), encoding.arguments()
+            if "np." in written or any(isinstance(concrete(each), np.ndarray | np.generic) for each in given):
+                refuse_errstate(recorder)
             if encoding.uses_torch:
                 recorder.pin_setting("default_dtype")
                 recorder.pin_setting("autocast")

@@ -104,3 +104,17 @@ def test_a_seed_of_the_function_leaves_the_generator_as_it_was() -> None:
     torch.manual_seed(123)
     tracepack.trace(process, torch.ones(2))
     assert torch.equal(torch.rand(3), wanted)
+
+
+@np.errstate(all="raise")
+def decorated(a: np.ndarray[Any, Any]) -> Any:
+    found = []
+    for value in a:
+        if value > 0:
+            found.append(1.0 / value)
+    return np.array(found)
+
+
+def test_a_block_of_arrays_knows_of_numpy_that_raises() -> None:
+    with pytest.raises(tracepack.RecordError, match=r"numpy\.errstate that raises errors cannot be recorded"):
+        tracepack.trace(decorated, A)
