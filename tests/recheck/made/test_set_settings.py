@@ -108,11 +108,7 @@ def test_a_seed_of_the_function_leaves_the_generator_as_it_was() -> None:
 
 @np.errstate(all="raise")
 def decorated(a: np.ndarray[Any, Any]) -> Any:
-    found = []
-    for value in a:
-        if value > 0:
-            found.append(1.0 / value)
-    return np.array(found)
+    return np.array([1.0 / value for value in a if value > 0])
 
 
 def test_a_block_of_arrays_knows_of_numpy_that_raises() -> None:
