@@ -53,10 +53,10 @@ def test_an_op_behind_and_leaves_a_loop_any_length(process) -> None:
     check(Case(process, _TEXTS, _OTHERS))
 
 
-def _in_order(texts):
+def _labelled(texts):
     found = [None] * len(texts)
-    for place in sorted(range(len(texts)), key=lambda i: len(texts[i])):
-        found[place] = LABELS[SCORES(TOKENS(texts[place]).input_ids).argmax(-1).item()]
+    for place, text in enumerate(texts):
+        found[place] = LABELS[SCORES(TOKENS(text).input_ids).argmax(-1).item()]
     return found
 
 
@@ -87,7 +87,7 @@ def _named(texts):
     return labels
 
 
-@pytest.mark.parametrize("process", [_in_order, _with_gaps, _in_batches, _named])
+@pytest.mark.parametrize("process", [_labelled, _with_gaps, _in_batches, _named])
 def test_a_list_of_none_is_filled_by_ops(process) -> None:
     check(Case(process, [["the cat", "dog"]], [[["a"]], [[]], [["a", "the dog", "cat dog a", "the dog a", ""]]]))
 
