@@ -169,6 +169,8 @@ def _ragged(padding: Padding | None) -> SignatureError:
 class TokenBatch(dict[str, Any]):
     """The columns of a batch by name, each also as an attribute: ``batch["input_ids"]`` and ``batch.input_ids``."""
 
+    is_named_columns = True
+
     def __getattr__(self, name: str) -> Any:
         if name in self:
             return self[name]

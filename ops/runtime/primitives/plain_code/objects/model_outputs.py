@@ -20,7 +20,7 @@ LEFT: dict[str, Any] = {}
 
 def without_caches(found: Any) -> Any:
     """What a model gave, with `LEFT` in place of all in a table that holds more than tensors."""
-    if not (isinstance(found, OrderedDict) and is_outputs(type(found))):
+    if not (isinstance(found, OrderedDict) and hasattr(type(found), "to_tuple")):
         return found
     made = type(found).__new__(type(found))
     for name, item in found.items():  # the table's own way to set an item looks at the class of the first
@@ -30,8 +30,8 @@ def without_caches(found: Any) -> Any:
 
 
 def is_outputs(kind: type) -> bool:
-    """Whether a class is one of transformers' outputs."""
-    return issubclass(kind, OrderedDict) and hasattr(kind, "to_tuple")
+    """Whether a class is one of transformers' outputs, or that of what the op of a tokenizer gives."""
+    return issubclass(kind, dict) and (hasattr(kind, "to_tuple") or getattr(kind, "is_named_columns", False))
 
 
 def _is_left(item: Any) -> bool:
@@ -79,7 +79,7 @@ class ModelOutputs:
 
 def as_outputs(found: Any) -> Any:
     """What a model or the graph of one gave, as the block gets it."""
-    if isinstance(found, OrderedDict) and is_outputs(type(found)):
+    if isinstance(found, dict) and is_outputs(type(found)):
         return ModelOutputs(dict(found))
     match found:
         case (str(mark), dict(items)) if mark == OUTPUTS:
