@@ -19,7 +19,7 @@ pandas = pytest.importorskip("pandas", reason="pandas is the library of these te
 
 
 def averages(x):
-    return pandas.DataFrame(x.numpy()).mean()
+    return pandas.cut(x.numpy().ravel(), 3)
 
 
 def process(x):
@@ -30,8 +30,8 @@ def test_a_refusal_inside_of_a_library():
     with pytest.raises(tracepack.RecordError) as raised:
         tracepack.trace(process, torch.rand(2, 3))
     text = str(raised.value)
-    assert "nanops.py:" in text
-    assert "called by test_library_lines.py:22 in averages: return pandas.DataFrame(x.numpy()).mean()" in text
+    assert re.match(r"(?!test_)\w+\.py:\d+ in \w+: ", text)
+    assert "called by test_library_lines.py:22 in averages: return pandas.cut(x.numpy().ravel(), 3)" in text
 
 
 def test_the_users_own_line_stands_alone():
