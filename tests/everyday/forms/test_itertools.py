@@ -131,3 +131,8 @@ def test_a_form_for_a_line_as_a_whole(plain, words, form) -> None:
     mod = tracepack.trace(form, XS)
     for xs in (XS, [4], [2, 2, 7, 1, 0]):
         assert mod(xs) == pytest.approx(plain(xs))
+
+
+def test_the_place_of_a_bisection_is_an_int_in_the_signature() -> None:
+    module = tracepack.trace(lambda xs: bisect.bisect_left(sorted(xs), 3), [1, 2])
+    assert [each.kind for each in module.outputs] == ["int"]

@@ -152,6 +152,8 @@ class _SureKinds:
                 return _OF_ONE_KIND.get(name)
             case ast.Attribute(ast.Name("math"), name) if "math" not in self.known and name in LIBRARY["math"]:
                 return _of_math(name)
+            case ast.Attribute(ast.Name("bisect"), name) if "bisect" not in self.known and name.startswith("bisect"):
+                return "int"
             case ast.Attribute(value, name) if self._of(value) == "str":
                 return _OF_TEXTS.get(name)
         return None
