@@ -27,14 +27,13 @@ from ....ops.runtime.primitives.plain_code.objects.model_call import OF_MODELS
 from ....ops.runtime.primitives.plain_code.objects.user_names import TABLE
 from ....ops.runtime.primitives.plain_code.running import OF_TENSORS
 from ....ops.runtime.user_code import is_users
-from ....ops.tokenizer_op import TokenizerOp
 from ...proxies.base import is_traced
 from ...proxies.byte_strings import TracedBytes
 from ...proxies.trees import concrete
 from ..source.scoping import names_read, names_set
 from .call_forms import CallForm
 from .called_models import CalledModel, is_model
-from .models.token_batches import TokenBatches
+from .models.token_batches import TokenBatches, tokenizes
 from .naming import (
     MISSING,
     Naming,
@@ -100,7 +99,6 @@ class Encoding:
         opened: Collection[str] = (),
     ) -> None:
         self.tensors, self.uses_torch, self.code, self.opened = tensors, False, code, opened
-        self.tokenizes = False  # whether what was looked at last calls the op of a tokenizer
         self.without_gradients = False  # whether some of its statements are to have none
         self.constants = dict[int, tuple[str, Any, ast.expr]]()
         self.functions = dict[tuple[int, int], tuple[str, Any, ast.stmt | None]]()
@@ -136,11 +134,11 @@ class Encoding:
             made, tensors = items.replaced(ast.parse(source))
             assert isinstance(made.body[0], ast.Expr)
             found = {**values, **dict.fromkeys(tensors, ()), **dict.fromkeys(items.sizes, 0)}
-            self.tokenizes = False
             is_plain = self._is_plain(made.body[0].value, found, known) or OF_COPY in name
-            if (self.tokenizes or not is_plain) and (part := evaluated(source, give, self.tensors)) is not None:
+            whole = tokenizes(made.body[0].value, {**known, **found})
+            if (whole or not is_plain) and (part := evaluated(source, give, self.tensors)) is not None:
                 early[name] = part
-                if self.tokenizes and source.startswith(("list(", "sorted(")):  # which the block may write to
+                if whole and source.startswith(("list(", "sorted(")):  # which the block may write to
                     plain[name] = ast.Call(name_of("list"), [name_of(name)], [])
             else:
                 plain[name] = ast.parse(source, mode="eval").body
@@ -267,7 +265,6 @@ class Encoding:
         Raises:
             UnplainError: the block has no tensors.
         """
-        self.tokenizes = self.tokenizes or isinstance(thing, TokenizerOp)
         if not self.tensors:
             raise UnplainError("it calls a model")
         self.uses_torch, key = True, (id(thing), repr(form))

@@ -9,7 +9,9 @@ import ast
 from collections.abc import Mapping
 from typing import Any
 
+from .....ops.runtime.user_code import attribute
 from .....ops.tokenizer.batch import TokenBatch
+from .....ops.tokenizer_op import TokenizerOp
 from ...source.scoping import names_set
 from ..statements.hoisting import Part
 
@@ -41,6 +43,31 @@ class TokenBatches:
     def replaced(self, tree: ast.Module) -> ast.Module:
         """The statements with the columns of batches in place of their attributes, and one by one after `**`."""
         return _Columns(self._known).visit(tree) if self._known else tree
+
+
+def tokenizes(part: ast.AST, values: Mapping[str, Any]) -> bool:
+    """Whether an expression calls the op of a tokenizer itself, once: not in a helper, nor for each item of a list.
+
+    Args:
+        part: the expression.
+        values: what the names in it mean.
+    """
+    if isinstance(part, ast.Lambda | ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.DictComp):
+        return False
+    if isinstance(part, ast.Call) and isinstance(_meant(part.func, values), TokenizerOp):
+        return True
+    return any(
+        tokenizes(each, values) for each in ast.iter_child_nodes(part) if isinstance(each, ast.expr | ast.keyword)
+    )
+
+
+def _meant(part: ast.expr, values: Mapping[str, Any]) -> Any:
+    match part:
+        case ast.Name(name):
+            return values.get(name)
+        case ast.Attribute(held, name):
+            return attribute(_meant(held, values), name)
+    return None
 
 
 def _set_once(tree: ast.Module) -> list[tuple[str, str]]:
