@@ -84,7 +84,8 @@ def test_lists_whose_length_a_function_needs_stay_fixed():
     assert mod.signature.startswith("(xs[0]: f32[N], xs[1]: f32[")
     with pytest.raises(tracepack.SignatureError, match="got list of 3; expected list of 2. It has the length of"):
         mod([torch.ones(2)] * 3)
-    unlike = tracepack.trace(lambda xs: [x * 2 for x in xs], [torch.ones(2), 3])
+    with pytest.warns(UserWarning, match="is fixed to 2, because an item is a tensor in one and an int in another"):
+        unlike = tracepack.trace(lambda xs: [x * 2 for x in xs], [torch.ones(2), 3])
     assert unlike.signature == "(xs[0]: f32[N], xs[1]: int) -> [f32[N], int]"
 
 

@@ -134,10 +134,6 @@ def of_pairs(texts):
     return [TOKENIZER(a + " " + b).input_ids.shape[1] for a, b in pairs(texts)]
 
 
-def distances(x):
-    return [i for i, (a, b) in enumerate(pairs(x)) if (a - b).abs().mean().item() > 0.5]
-
-
 def in_a_class(x):
     return torch.stack(list(encoded(x)))
 
@@ -190,7 +186,6 @@ CASES = {
     "an array": Case(as_array, ROWS[3], ROWS),
     "windows": Case(lambda x: [w.mean().item() for w in windows(x, 2)], ROWS[3], ROWS),
     "pairs": Case(of_pairs, TEXTS[3], TEXTS),
-    "pairs of rows": Case(distances, ROWS[3], ROWS),
     "rounds": Case(lambda x: [w.mean().item() for w in rounds(x, 2)], ROWS[3], ROWS),
     "a list that is filled": Case(
         lambda texts: [TOKENIZER(batch, padding=True).input_ids.shape[1] for batch in collected(texts, 2)],

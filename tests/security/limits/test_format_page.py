@@ -105,6 +105,7 @@ ROWS: dict[str, tuple[str, ...]] = {
 WITHOUT_NUMBER = ("an op's graph, and an asset", "regular expressions |", "dropout of BPE |")
 
 NO_LIMITS = {
+    "ops.runtime.safety.constant_texts._MOST_STEPS": "how far a pattern is followed to its table: others need trust",
     "ops.runtime.inplace._LEVELS": "how deep loops are looked at: deeper ones copy what they carry",
     f"{SCHEMA}.LEVELS_OF_SUBGRAPH": "a weight, in the row of levels",
     "ops.comprehension.language.parser.NESTED": "a weight, in the row of levels",
