@@ -39,7 +39,9 @@ def tells_shared(functions: Sequence[FunctionType], error: RecordError, why: str
             place = next(n for n, line in enumerate(body) if line.lineno <= number <= (line.end_lineno or 0))
             if found := _shared(body, place, _COPY[thing]):
                 line, form = found
-                error.what = f"a loop fills {thing} that another name has, too: line {line.lineno}, {ast.unparse(line)}"
+                error.what = (
+                    f"{thing} is filled or changed that another name has, too: line {line.lineno}, {ast.unparse(line)}"
+                )
                 error.fix = f"Write {form}."
                 add_place(error, "")
                 return True

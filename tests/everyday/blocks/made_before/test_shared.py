@@ -93,7 +93,9 @@ def test_the_line_that_shares_is_named_with_forms_that_run(name, tmp_path) -> No
         tracepack.trace(plain, *drawn(5))
     assert "for i in scores.argsort().tolist()" in str(caught.value)
     number = 11 + lines.index(line)
-    assert f"a loop fills a tensor that another name has, too: line {number}, {line}. Write " in str(caught.value)
+    assert f"a tensor is filled or changed that another name has, too: line {number}, {line}. Write " in str(
+        caught.value
+    )
     copied, _, later = caught.value.fix.removeprefix("Write ").removesuffix(" after the loop.").partition(", or ")
     mod = answers(made(tmp_path, [line for line in lines if not line.startswith("other")], result, later))
     assert str(mod(*drawn(9))) == str(plain(*drawn(9)))
