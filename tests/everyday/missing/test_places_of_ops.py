@@ -102,6 +102,11 @@ def _asked_between(texts):
     return found
 
 
+def test_a_block_asks_for_the_items_of_a_list_of_none() -> None:
+    check(Case(_asked_between, [["the cat", "dog"]], [[["a"]], [[]], [["a", "the dog", "cat dog a", ""]]]))
+
+
+@pytest.mark.usefixtures("no_blocks")
 def test_what_asks_for_the_items_of_a_list_of_none_is_told_how_to_begin() -> None:
     words = r"may be None is asked for more than its length. .*: found = \[''\] \* len\(texts\) in place of \[None\]"
     with pytest.raises(tracepack.RecordError, match=words):
@@ -118,6 +123,11 @@ def _put_too_early(texts, first):
     return found
 
 
+def test_a_block_changes_a_list_after_it_was_put_into_another() -> None:
+    check(Case(_put_too_early, [["a", "dog"], 0], [[["a"], 0], [[], 0], [["a", "the dog", "cat dog a", ""], 0]]))
+
+
+@pytest.mark.usefixtures("no_blocks")
 @pytest.mark.parametrize("first", [None, 0])
 def test_a_list_that_changes_after_it_was_put_into_another_is_refused(first) -> None:
     words = r"a list is changed after it was put into a list of any length. Put it there after its last change"
