@@ -29,9 +29,7 @@ BY_TEXT = frozenset(
     __subclasses__ __reduce__ __reduce_ex__ methodcaller __builtins__ __code__ f_locals f_globals""".split()
 )
 """Names by which code can write anything, or run code that nobody sees."""
-DYNAMIC = frozenset(
-    ("getattr", "getattr_static", "getmembers", "getmembers_static", "attrgetter", "__getattribute__", "__getattr__")
-)
+DYNAMIC = frozenset("getattr getattr_static getmembers attrgetter __getattribute__ __getattr__".split())
 """Names by which code can come to an attribute that it does not name."""
 _OF_LISTS = frozenset(
     """append extend insert remove pop clear sort reverse appendleft extendleft popleft rotate __setitem__ __delitem__
