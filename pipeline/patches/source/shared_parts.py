@@ -44,8 +44,11 @@ def shared_names(own: Mapping[str, Any], frame: FrameType, live: Collection[str]
         frame: that of the function.
         live: its variables that are read later.
     """
+    changing = {name: [*_changing_in(thing)] for name, thing in own.items()}
+    if not any(changing.values()):  # so that nobody looks through all that callers hold
+        return set()
     places = _places([*own.values(), *_held(frame, {*live}, {*own})])
-    return {name for name, thing in own.items() if any(places[id(each)] > 1 for each in _changing_in(thing))}
+    return {name for name, parts in changing.items() if any(places[id(each)] > 1 for each in parts)}
 
 
 def shared_memory(own: Mapping[str, Any], frame: FrameType, live: Collection[str]) -> set[str]:
