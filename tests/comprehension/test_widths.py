@@ -240,3 +240,12 @@ def test_numbers_that_are_too_large_for_their_type_are_infinite(value, expected,
     """Torch's functions refuse such a number of Python, by an error that is none of ours."""
     found = run(f"O(i) = {value} where i in 0:8", A, options=options)
     assert torch.equal(found, expected(A))
+
+
+@EMITTERS
+def test_an_index_inside_of_another_counts_only_where_its_side_is_taken(options):
+    far, table = torch.tensor([200, 200, 1, 0], dtype=torch.int32), torch.tensor([2, 1, 3, 0], dtype=torch.int32)
+    found = run("O(i) = (i < 2) ? 7 : A(I(J(i))) where i in 0:4", A, table, far, options=options)
+    assert found.tolist() == [7, 7, 2, 3]
+    with pytest.raises(errors.IndexRangeError, match="an index of (dimension 0 of )?'I' is not in 0:4"):
+        run("O(i) = (i < 1) ? 7 : A(I(J(i))) where i in 0:4", A, table, far, options=options)

@@ -60,9 +60,14 @@ class Evaluator:
         """The full shape over the axes."""
         return tuple(self._window[a][1] - self._window[a][0] for a in self._axes)
 
-    def tensor(self, e: Expr) -> torch.Tensor:
-        """The expression's values with one dimension for each axis, 1 where it is not used."""
-        value = self._value(e, None)
+    def tensor(self, e: Expr, mask: torch.Tensor | None = None) -> torch.Tensor:
+        """The expression's values with one dimension for each axis, 1 where it is not used.
+
+        Args:
+            e: the expression.
+            mask: where an index counts that is outside of its tensor; None for everywhere.
+        """
+        value = self._value(e, mask)
         if isinstance(value, torch.Tensor):
             return value.reshape([1] * len(self._axes)) if value.dim() == 0 else value
         if e.dtype.is_float:
@@ -171,7 +176,7 @@ class Evaluator:
         """Selects along one dimension after the other, when no two of them share a variable."""
         used = [sorted(variables(i), key=self._axes.index) for i in e.indices]
         flat = [v for names in used for v in names]
-        if len(set(flat)) < len(flat) or (mask is not None and "checked" in e.guards):
+        if len(set(flat)) < len(flat) or (mask is not None and _is_checked(e)):
             return None
         for d, names in enumerate(used):
             if e.indices[d] == Var(e.indices[d].dtype, names[0] if names else "") and e.guards[d] == "inside":
@@ -188,7 +193,7 @@ class Evaluator:
 
     def _index(self, e: Access, dim: int, mask: torch.Tensor | None, inner: Evaluator) -> torch.Tensor:
         """One index's values as int64, inside the dimension; checked where it has to be."""
-        values, size = inner.tensor(e.indices[dim]).to(torch.int64), self._env[e.tensor].shape[dim]
+        values, size = inner.tensor(e.indices[dim], mask).to(torch.int64), self._env[e.tensor].shape[dim]
         if e.guards[dim] == "inside":
             return values
         if e.guards[dim] == "checked" and not self._clamp:
@@ -200,6 +205,13 @@ class Evaluator:
         if size == 0 and values.numel():
             raise index_outside(e.tensor, size, e.place, dim)
         return values.clamp(0, size - 1)
+
+
+def _is_checked(e: Expr) -> bool:
+    """Whether an index in an expression is checked in a run, also one inside of another."""
+    if isinstance(e, Access):
+        return "checked" in e.guards or any(map(_is_checked, e.indices))
+    return isinstance(e, Op) and any(map(_is_checked, e.args))
 
 
 def _operand_type(e: Op) -> DType:
