@@ -97,7 +97,7 @@ def test_other_settings_are_as_before() -> None:
 
 def test_a_seed_of_the_function_leaves_the_generator_as_it_was() -> None:
     def process(x: torch.Tensor) -> torch.Tensor:
-        torch.manual_seed(0)
+        torch.manual_seed(seed=0)
         return x
 
     torch.manual_seed(123)

@@ -79,10 +79,10 @@ def _seeding(plain: Plain) -> Plain:
     """Seeds torch's global generator, which is as before after the trace."""
 
     @wraps(plain)
-    def seeded(*args: Any) -> Any:
+    def seeded(*args: Any, **named: Any) -> Any:
         if active() is not None:
             keep_state(torch.default_generator)
-        return plain(*args)
+        return plain(*args, **named)
 
     return seeded
 
