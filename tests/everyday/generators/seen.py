@@ -144,9 +144,9 @@ SEEN = {
     "a tensor in place": (lambda x: [total.sum().item() for total in in_place(x)], ROWS[1]),
     "a view in place": (lambda x: [total.sum().item() for total in views(x)], ROWS[1]),
     "another name": (lambda x: [len(found) for found in under_another_name(x)], ROWS[1]),
-    "no end": (lambda x: [i + row.sum().item() for i, row in zip(endless(), x)], ROWS[3]),  # noqa: B905
-    "no end of another": (lambda x: [i + row.sum().item() for i, row in zip(doubled(endless()), x)], ROWS[3]),  # noqa: B905
-    "a counter": (lambda x: [i + row.sum().item() for i, row in zip(doubled(itertools.count()), x)], ROWS[3]),  # noqa: B905
+    "no end": (lambda x: [i + row.sum().item() for i, row in zip(endless(), x)], ROWS[3]),  # noqa: B905  # one has no end
+    "no end of another": (lambda x: [i + row.sum().item() for i, row in zip(doubled(endless()), x)], ROWS[3]),  # noqa: B905  # one has no end
+    "a counter": (lambda x: [i + row.sum().item() for i, row in zip(doubled(itertools.count()), x)], ROWS[3]),  # noqa: B905  # one has no end
     "expressions": (lambda x: [sum(v.sum().item() for v in each) for each in expressions(x)], ROWS[3]),
     "a tensor between": (written_between, ROWS[1]),
     "a list between": (listed_between, TEXTS[1]),
